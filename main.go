@@ -1,0 +1,122 @@
+// Command agentrec records, replays and shows conversations between a client
+// and an agent server that speaks one JSON object a line.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+
+	"agentrec/inspect"
+	"agentrec/record"
+	"agentrec/replay"
+	"agentrec/store"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses of every command; proxy passes the child's on.
+const (
+	exitFindings   = 1
+	exitUsage      = 2
+	exitDivergence = 3
+	exitUnusable   = 4
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	ran := false
+	root := newRoot(&ran)
+	root.SetArgs(args)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := root.ExecuteContext(ctx)
+
+	var exit store.Exit
+	var failed record.Failure
+	var findings inspect.Findings
+	var divergence replay.Divergence
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return leave(exit)
+	case errors.As(err, &findings):
+		return exitFindings
+	case errors.As(err, &divergence):
+		return exitDivergence
+	}
+	fmt.Fprintf(os.Stderr, "agentrec: %s\n", strings.TrimSpace(err.Error()))
+	switch {
+	case errors.As(err, &failed):
+		return failed.Status
+	case !ran:
+		return exitUsage
+	}
+	return exitUnusable
+}
+
+// newRoot assembles the commands. ran is set once a command starts its work:
+// what fails before that is wrong usage.
+func newRoot(ran *bool) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "agentrec",
+		Short: "Record, replay and inspect conversations with agents that speak NDJSON",
+		Example: `  agentrec proxy -- phi serve         record what passes into session.db
+  agentrec replay session.db          take the agent's place in a test
+  agentrec show session.db            read the conversation`,
+		Long: `agentrec sits between a client and an agent server that speaks one JSON object
+a line, records what passes, plays it back later and shows what happened.
+
+Exit statuses:
+  0        fine
+  1        findings or differences
+  2        wrong usage
+  3        the live side diverged from the recording
+  4        the recording cannot be used
+  proxy and replay leave as the agent left; 125, 126 and 127 are proxy's own
+  failures (125 its own, 126 the agent is not executable, 127 not found).`,
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetVersionTemplate("agentrec {{.Version}}\n")
+	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(), inspect.Commands()} {
+		root.AddCommand(list...)
+	}
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "agentrec %s\n", version())
+			return err
+		},
+	})
+	mark(root, ran)
+	return root
+}
+
+// mark wraps every command's RunE so that ran is set when it begins.
+func mark(cmd *cobra.Command, ran *bool) {
+	if inner := cmd.RunE; inner != nil {
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			*ran = true
+			return inner(c, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		mark(sub, ran)
+	}
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
