@@ -96,6 +96,9 @@ type Rule struct {
 	Role   Role
 	Class  Class
 	First  bool // only the first of a turn counts (phi tool_result)
+
+	// Unanswered is set for a cancel whose target gets no response (MCP).
+	Unanswered bool
 }
 
 // Name returns the table's name: "phi", "acp", ...
