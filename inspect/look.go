@@ -1,0 +1,153 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"agentrec/internal/dialect"
+	"agentrec/internal/tape"
+	"agentrec/store"
+)
+
+// Defaults of every command that reads a recording.
+const (
+	envFile     = "AGENTREC_DB"
+	defaultFile = "session.db"
+)
+
+// fileOf returns the recording that args name: its first word, or
+// $AGENTREC_DB, or session.db in the working directory.
+func fileOf(args []string, getenv func(string) string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	if file := getenv(envFile); file != "" {
+		return file
+	}
+	return defaultFile
+}
+
+// look is one session opened for reading.
+type look struct {
+	Path    string
+	DB      *store.DB
+	Session *store.Session
+	Dialect *dialect.Dialect
+}
+
+// openLook opens the session of path that sel names (see store.DB.Find).
+// dialectName overrides the recorded dialect when not empty. The caller calls
+// Close.
+func openLook(ctx context.Context, path, sel, dialectName string) (*look, error) {
+	db, err := tape.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := db.Find(ctx, sel)
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	d, err := dialectOf(ctx, s, dialectName)
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return &look{Path: path, DB: db, Session: s, Dialect: d}, nil
+}
+
+// Close closes the recording.
+func (l *look) Close() error { return l.DB.Close() }
+
+// detectFrames is how many frames are read at most to tell a dialect.
+const detectFrames = 200
+
+// dialectOf returns the dialect that name says, else the one the session was
+// recorded with, else what its first frames speak. A recorded dialect that this
+// build does not have (a user's own table) falls back to the frames.
+func dialectOf(ctx context.Context, s *store.Session, name string) (*dialect.Dialect, error) {
+	if name != "" {
+		return dialect.Load(name)
+	}
+	if s.Dialect != "" {
+		if d, err := dialect.Builtin(s.Dialect); err == nil {
+			return d, nil
+		}
+	}
+	det := dialect.NewDetector(s.Argv)
+	for f, err := range s.Frames(ctx, 1, detectFrames) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the first frames: %w", err)
+		}
+		if det.Observe(f.Stream, f.Raw) {
+			break
+		}
+	}
+	return det.Dialect(), nil
+}
+
+// seqs is a range of frames: From to To, both included; To 0 is the end.
+type seqs struct{ From, To int64 }
+
+// parseSeqs reads the value of --seq: "12", "12-20", "12-", "-20". "" is all.
+func parseSeqs(s string) (seqs, error) {
+	if s == "" {
+		return seqs{From: 1}, nil
+	}
+	wrong := fmt.Errorf("--seq %q: want a frame's number or a range of them, like 12 or 12-20", visibleCut(s, 40))
+	from, to, isRange := strings.Cut(s, "-")
+	r := seqs{From: 1}
+	var err error
+	if from != "" {
+		if r.From, err = strconv.ParseInt(from, 10, 64); err != nil || r.From < 1 {
+			return r, wrong
+		}
+	}
+	if !isRange {
+		if from == "" {
+			return r, wrong
+		}
+		r.To = r.From
+		return r, nil
+	}
+	if to != "" {
+		if r.To, err = strconv.ParseInt(to, 10, 64); err != nil || r.To < r.From {
+			return r, wrong
+		}
+	}
+	if from == "" && to == "" {
+		return r, wrong
+	}
+	return r, nil
+}
+
+// has reports whether seq is in the range.
+func (r seqs) has(seq int64) bool { return seq >= r.From && (r.To == 0 || seq <= r.To) }
+
+// head is how many bytes of a frame a list reads of a giant.
+const head = 4 << 10
+
+// headOf returns the frame's bytes, of a giant its first ones.
+func headOf(ctx context.Context, s *store.Session, f store.Frame) ([]byte, error) {
+	if f.Raw != nil || f.Size == 0 {
+		return f.Raw, nil
+	}
+	r, err := s.Reader(ctx, f.Seq)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, head))
+	if err != nil {
+		return nil, fmt.Errorf("reading frame %d: %w", f.Seq, err)
+	}
+	return b, nil
+}
+
+// warn tells people about something that did not stop the command.
+func warn(w io.Writer, format string, args ...any) {
+	fmt.Fprintf(w, "agentrec: %s\n", visible(fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,106 @@
+package inspect
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+)
+
+// printer writes a command's stdout. It remembers the first error; a reader
+// that went away (head, a closed pager) is no error but the end of the wish for
+// more, see gone.
+type printer struct {
+	term terminal
+	w    *bufio.Writer
+	err  error
+}
+
+// newPrinter returns a printer to w; color is the value of --color. The caller
+// calls finish.
+func newPrinter(w io.Writer, color string) *printer {
+	return &printer{term: terminalOf(w, color, os.Getenv), w: bufio.NewWriterSize(w, 32<<10)}
+}
+
+// line prints one line of text.
+func (p *printer) line(l line) {
+	for _, s := range l {
+		text := visible(s.Text)
+		if code := sgr[s.Tone]; p.term.Color && code != "" && text != "" {
+			p.string(code + text + "\x1b[0m")
+			continue
+		}
+		p.string(text)
+	}
+	p.string("\n")
+}
+
+// json prints v as one line of NDJSON.
+func (p *printer) json(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.bytes(safeJSON(b))
+	p.string("\n")
+}
+
+// raw prints recorded bytes: exactly as they are into a pipe or file, made
+// visible on a terminal, where they could do harm.
+func (p *printer) raw(b []byte) {
+	if p.term.TTY {
+		p.string(visibleLines(string(b)))
+		return
+	}
+	p.bytes(b)
+}
+
+func (p *printer) string(s string) {
+	if p.err == nil {
+		_, p.err = p.w.WriteString(s)
+	}
+}
+
+func (p *printer) bytes(b []byte) {
+	if p.err == nil {
+		_, p.err = p.w.Write(b)
+	}
+}
+
+func (p *printer) fail(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// stopped reports whether printing more is useless.
+func (p *printer) stopped() bool { return p.err != nil }
+
+// flush hands on what was printed so far: for output that grows while someone
+// watches.
+func (p *printer) flush() {
+	if p.err == nil {
+		p.err = p.w.Flush()
+	}
+}
+
+// finish flushes and returns the first error, nil when the reader went away.
+// err, when not nil, is the command's own and wins.
+func (p *printer) finish(err error) error {
+	p.flush()
+	if err != nil && !gone(err) {
+		return err
+	}
+	if p.err == nil || gone(p.err) {
+		return nil
+	}
+	return p.err
+}
+
+// gone reports whether err says that the reader of our output went away.
+func gone(err error) bool { return errors.Is(err, errReaderGone) || isBrokenPipe(err) }
+
+// errReaderGone ends a loop that prints, once the reader is gone.
+var errReaderGone = errors.New("the reader of the output went away")
