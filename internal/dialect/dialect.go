@@ -64,6 +64,7 @@ type Reading struct {
 	Role  Role
 
 	ID           Token    // correlation id
+	Handle       Token    // of a request: the token by which other frames speak of it, if not its id
 	Answers      []string // of a response: keys it answers by (rule.Answers), see Key
 	Key          string   // of a request without id: what its response must name
 	Conversation string   // the conversation it names
@@ -86,6 +87,17 @@ type Reading struct {
 	Inner   *Reading  // of a frame that carries another protocol's frame
 }
 
+// Scope is what a cancel aims at.
+type Scope uint8
+
+// The scopes of a cancel.
+const (
+	CancelsNothing      Scope = iota
+	CancelsID                 // the request whose id is Reading.Target
+	CancelsConversation       // the open turn of the conversation it names
+	CancelsOpen               // whatever turn is open
+)
+
 // Dialect is a compiled table. Safe for concurrent use.
 type Dialect struct{}
 
@@ -96,9 +108,11 @@ type Rule struct {
 	Role   Role
 	Class  Class
 	First  bool // only the first of a turn counts (phi tool_result)
+	Turn   bool // of a request: it begins a turn, and its response ends it
 
-	// Unanswered is set for a cancel whose target gets no response (MCP).
-	Unanswered bool
+	Cancels  Scope        // of a cancel: what it aims at
+	Answered bool         // of a cancel: its target is still answered (ACP, codex, phi; not MCP)
+	AboutOf  store.Stream // where the request travelled that Reading.About speaks of
 }
 
 // Name returns the table's name: "phi", "acp", ...

@@ -27,6 +27,7 @@ type Request struct {
 	Key          string // of a request without id
 	Conversation string
 	Class        dialect.Class
+	Turn         bool // it begins a turn
 	Cancelled    bool // and will not be answered
 
 	stream     store.Stream
@@ -95,7 +96,7 @@ func (p *Pairer) one(seq int64, member int, stream store.Stream, r *dialect.Read
 	case dialect.Cancel:
 		if q := p.target(stream, r); q != nil {
 			p.links = append(p.links, Link{Member: member, Cancels: true, Request: *q})
-			if r.Rule != nil && r.Rule.Unanswered {
+			if !r.Rule.Answered {
 				p.cancel(q)
 			}
 		}
@@ -115,7 +116,7 @@ func (p *Pairer) open(seq int64, member int, stream store.Stream, r *dialect.Rea
 		Conversation: strings.Clone(r.Conversation),
 	}
 	if r.Rule != nil {
-		q.Class = r.Rule.Class
+		q.Class, q.Turn = r.Rule.Class, r.Rule.Turn
 	}
 	side := &p.sides[stream]
 	if side.last == nil {
@@ -222,26 +223,37 @@ func (p *Pairer) unlink(q *Request) {
 }
 
 // target finds the open request that a cancel means: the latest with the id it
-// names; without an id the latest act of its conversation, or of all.
+// names, or the latest open turn (of its conversation), where the dialect marks
+// no turns the latest act.
 func (p *Pairer) target(stream store.Stream, r *dialect.Reading) *Request {
-	if r.Target != "" {
+	if r.Rule == nil || r.Rule.Cancels == dialect.CancelsNothing {
+		return nil
+	}
+	if r.Rule.Cancels == dialect.CancelsID {
 		queue := p.keys[pairKey{stream, true, string(r.Target)}]
 		if queue == nil {
 			return nil
 		}
 		for i := len(queue.live) - 1; i >= 0; i-- {
-			if !queue.live[i].done && !queue.live[i].Cancelled {
+			if !queue.live[i].done {
 				return queue.live[i]
 			}
 		}
 		return nil
 	}
+	var act *Request
 	for q := p.sides[stream].last; q != nil; q = q.prev {
-		if q.Class == dialect.Act && (r.Conversation == "" || q.Conversation == r.Conversation) {
+		if r.Rule.Cancels == dialect.CancelsConversation && q.Conversation != r.Conversation {
+			continue
+		}
+		if q.Turn {
 			return q
 		}
+		if act == nil && q.Class == dialect.Act {
+			act = q
+		}
 	}
-	return nil
+	return act
 }
 
 // cancel marks a request that will not be answered: it is open no more, but a

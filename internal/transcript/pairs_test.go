@@ -10,7 +10,7 @@ import (
 )
 
 // step is a frame in a few letters: "in req 1", "out res 1", "in mute 7" (a
-// cancel whose target gets no answer), "in cancel" (of the open turn),
+// cancel whose target gets no answer), "in stop" (of the open turn),
 // "in run", "out done" (by key), "in [req 1,req 2]" (a batch).
 func reading(t *testing.T, words string) (store.Stream, dialect.Reading) {
 	t.Helper()
@@ -34,10 +34,14 @@ func reading(t *testing.T, words string) (store.Stream, dialect.Reading) {
 		r.Role, r.ID, rule.Class = dialect.Request, dialect.Token(arg), dialect.Query
 	case "res":
 		r.Role, r.ID = dialect.Response, dialect.Token(arg)
+	case "turn":
+		r.Role, r.ID, rule.Turn = dialect.Request, dialect.Token(arg), true
 	case "mute":
-		r.Role, r.Target, rule.Unanswered = dialect.Cancel, dialect.Token(arg), true
+		r.Role, r.Target, rule.Cancels = dialect.Cancel, dialect.Token(arg), dialect.CancelsID
 	case "cancel":
-		r.Role, r.Target = dialect.Cancel, dialect.Token(arg)
+		r.Role, r.Target, rule.Cancels, rule.Answered = dialect.Cancel, dialect.Token(arg), dialect.CancelsID, true
+	case "stop":
+		r.Role, rule.Cancels, rule.Answered = dialect.Cancel, dialect.CancelsOpen, true
 	case "run":
 		r.Role, r.Key = dialect.Request, "run"
 	case "register":
@@ -71,8 +75,9 @@ func TestPairer(t *testing.T) {
 		{"a late answer finds the cancelled one", "in req 7; in mute 7; out res 7; out res 7", "2x1 3>1", "|"},
 		{"an id used again after its cancel", "in req 7; in mute 7; in req 7; out res 7; out res 7", "2x1 4>3 5>1", "|"},
 		{"a cancel that is answered", "in req 3; in cancel 3; out res 3", "2x1 3>1", "|"},
-		{"a cancel of the open turn", "in req 3; in query 4; in cancel; out res 3", "3x1 4>1", "2|"},
-		{"a cancel with nothing open", "in req 3; out res 3; in cancel; in mute 3", "2>1", "|"},
+		{"a cancel of the open turn", "in turn 3; in req 4; in stop; out res 3", "3x1 4>1", "2|"},
+		{"a cancel where no turns are marked", "in req 3; in query 4; in stop; out res 3", "3x1 4>1", "2|"},
+		{"a cancel with nothing open", "in req 3; out res 3; in stop; in mute 3", "2>1", "|"},
 		{"by kind and field", "in register a; in register b; out registered b; out registered a", "3>2 4>1", "|"},
 		{"by kind", "in run; out done; in run; out done; out done", "2>1 4>3", "|"},
 		{"no partner", "out res 1; in res 9; out req 9", "", "|3"},
