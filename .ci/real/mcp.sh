@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The MCP SDK's client (1.32.2) against the reference server "everything", through
+# the proxy and then against the recording alone: tools, progress, sampling asked
+# by the server in the middle of a call, a cancelled call without an answer.
+. "$(dirname "$0")/setup.bash"
+need node
+need npm
+
+dir=$cache/mcp-1.32.2
+if [ ! -f "$dir/installed" ]; then
+  [ "$(left)" -gt 30 ] || skip 'no time left to install the SDK'
+  mkdir -p "$dir"
+  npm install --prefix "$dir" --ignore-scripts --no-audit --no-fund --loglevel=error \
+    @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/server-everything@2026.8.31 >/dev/null
+  : >"$dir/installed"
+fi
+server="$dir/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+
+# client FILE COMMAND...: one run of the client with that server
+client() {
+  local file=$1
+  shift
+  (cd "$tmp/home" && HOME=$tmp/home timeout 60 node "$here/mcp_client.mjs" "$dir" "$@") >"$file"
+}
+
+db=$tmp/mcp.db
+client "$tmp/recorded" agentrec proxy --db "$db" -- node "$server" stdio
+grep -q '^progress true$' "$tmp/recorded" || fail 'no progress came through the proxy'
+whole "$db"
+client "$tmp/replayed" agentrec replay "$db" --report "$tmp/reports"
+same 'what the client got' "$tmp/recorded" "$tmp/replayed"
+agentrec report "$tmp/reports" || fail 'the replay diverged'
+
+MESSAGE=other client "$tmp/changed" agentrec replay "$db" --report "$tmp/changed-reports" 2>/dev/null || true
+if agentrec report "$tmp/changed-reports" >/dev/null; then fail 'a changed argument went unnoticed'; fi
+SAMPLED=other client "$tmp/changed" agentrec replay "$db" --report "$tmp/sampled-reports" 2>/dev/null || true
+if agentrec report "$tmp/sampled-reports" >/dev/null; then fail 'a changed answer to the server went unnoticed'; fi
+say 'changed argument and changed answer found'
+echo 'mcp: passed'

@@ -1,0 +1,83 @@
+# Read by each script beside it, with: . "$(dirname "$0")/setup.bash"
+#
+# $cache   where real software is installed, kept between runs
+# $tmp     an empty directory of this run, removed at its end
+# agentrec on PATH, built from this checkout
+set -eu -o pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${AGENTREC_REAL_CACHE:-$HOME/.cache/agentrec-real}
+deadline=${AGENTREC_REAL_DEADLINE:-$(($(date +%s) + ${AGENTREC_REAL_BUDGET:-1500}))}
+tmp=$(mktemp -d)
+mkdir -p "$cache" "$tmp/bin" "$tmp/home"
+
+started=() # the processes that this script started and has to end
+finish() {
+  local pid
+  for pid in ${started[@]+"${started[@]}"}; do
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+  [ -n "${KEEP:-}" ] && echo "kept $tmp" || rm -rf "$tmp"
+}
+trap finish EXIT
+
+(cd "$here/../.." && go build -o "$tmp/bin/agentrec" .)
+PATH=$tmp/bin:$PATH
+
+say() { printf -- '- %s\n' "$*"; }
+fail() {
+  printf 'FAILED: %s\n' "$*"
+  exit 1
+}
+
+# skip REASON: this script can not do its work here, which is no failure.
+skip() {
+  printf 'skipped: %s\n' "$*"
+  exit 0
+}
+
+left() { echo $((deadline - $(date +%s))); }
+
+# need TOOL: skips the whole script where a toolchain is missing.
+need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
+
+# same NAME FILE FILE: two files must be equal.
+same() { diff -u "$2" "$3" >"$tmp/diff" || { head -n 40 "$tmp/diff"; fail "$1 differs"; }; }
+
+# absent TEXT FILE...: no file may hold the text, packed or not.
+absent() {
+  local text=$1
+  shift
+  if grep -aFl -- "$text" "$@"; then fail "the files above hold $text"; fi
+}
+
+# whole FILE: the recording proves itself, and none of its frames holds $secret.
+whole() {
+  agentrec check --only integrity "$1" || fail "$1 is not whole"
+  [ -z "${secret:-}" ] && return
+  absent "$secret" "$1"*
+  agentrec export --all "$1" >"$tmp/export" || fail "$1 can not be exported"
+  absent "$secret" "$tmp/export"
+}
+
+# answers SCRIPT...: starts the scripted model; $model is its base URL and
+# $tmp/model.log gets a line a request.
+answers() {
+  : >"$tmp/model.port"
+  python3 "$here/model.py" "$tmp/model.port" >"$tmp/model.log" 2>&1 &
+  started+=($!)
+  model_pid=$!
+  local i
+  for i in $(seq 100); do
+    [ -s "$tmp/model.port" ] && break
+    sleep 0.1
+  done
+  [ -s "$tmp/model.port" ] || fail "the scripted model did not start: $(cat "$tmp/model.log")"
+  model=http://127.0.0.1:$(cat "$tmp/model.port")/v1
+}
+
+# silence: ends the scripted model, so that nothing can ask it any more.
+silence() {
+  kill "$model_pid"
+  wait "$model_pid" 2>/dev/null || true
+}
