@@ -5,6 +5,14 @@
 package dialect
 
 import (
+	"embed"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
 	"agentrec/store"
 )
 
@@ -64,12 +72,11 @@ type Reading struct {
 	Role  Role
 
 	ID           Token    // correlation id
-	Handle       Token    // of a request: the token by which other frames speak of it, if not its id
-	Answers      []string // of a response: keys it answers by (rule.Answers), see Key
-	Key          string   // of a request without id: what its response must name
+	Answers      []string // of a response without id: the Keys it may answer, the first that fits an open request counts
+	Key          string   // of a request: what a response without id must name
 	Conversation string   // the conversation it names
 	Opens        string   // the conversation it introduces
-	About        Token    // id or token of the request it speaks of
+	About        Token    // ID or Handle of the request it speaks of, which travelled on Rule.AboutOf
 	Target       Token    // of a cancel: the id of the request it cancels
 	Together     string   // frames of equal value form one group
 	Ends         bool     // this response ends a turn
@@ -83,100 +90,168 @@ type Reading struct {
 	Name   string // tool name
 	Args   string // raw JSON
 
-	Members []Reading // of a batch: its members' readings
+	Handle   Token  // of a request: a token by which other frames speak of it (MCP progressToken)
+	Snapshot bool   // Text takes the place of the Text of frames before it with equal Shows and Part
+	Agent    string // the agent's name and version, where the frame tells them
+	Usage    Usage  // tokens and cost, where the frame tells them
+
+	Members []Reading // of a batch: its members' readings, the first 1024
 	Inner   *Reading  // of a frame that carries another protocol's frame
 }
 
-// Scope is what a cancel aims at.
-type Scope uint8
-
-// The scopes of a cancel.
-const (
-	CancelsNothing      Scope = iota
-	CancelsID                 // the request whose id is Reading.Target
-	CancelsConversation       // the open turn of the conversation it names
-	CancelsOpen               // whatever turn is open
-)
+// Usage is what a frame says about tokens and cost.
+type Usage struct {
+	Input, Output, Cached int64
+	Cost                  float64 // in the currency of the provider, mostly USD
+	Total                 bool    // counts everything so far, else only what this frame ends
+}
 
 // Dialect is a compiled table. Safe for concurrent use.
-type Dialect struct{}
+type Dialect struct {
+	name, title, doc, version string
 
-// Rule is a row of the table: what holds for every frame of one family.
-type Rule struct {
-	Family string
-	Stream store.Stream // In or Out
-	Role   Role
-	Class  Class
-	First  bool // only the first of a turn counts (phi tool_result)
-	Turn   bool // of a request: it begins a turn, and its response ends it
+	oneLane, noLanes, textInput, batch bool
 
-	Cancels  Scope        // of a cancel: what it aims at
-	Answered bool         // of a cancel: its target is still answered (ACP, codex, phi; not MCP)
-	AboutOf  store.Stream // where the request travelled that Reading.About speaks of
+	tree    *tree
+	scratch sync.Pool // *[]Span, one for each place of the tree
+	labels  *interner
+	tag     pick
+	rules   [2][]*Rule            // by stream, in the table's order
+	byTag   [2]map[string][]*Rule // the same, those that fit a value of the tag
+	own     places
+	refusal *refusal
+	signs   []sign
+	argv    []string
+	clients []Client
 }
 
 // Name returns the table's name: "phi", "acp", ...
-func (d *Dialect) Name() string { panic("unwritten") }
+func (d *Dialect) Name() string { return d.name }
+
+// Title returns what the table calls itself for people, in one line.
+func (d *Dialect) Title() string { return d.title }
+
+// Doc returns what the table says about the protocol and its versions.
+func (d *Dialect) Doc() string { return d.doc }
 
 // Version returns a short hash of the table: derived data is kept by it.
-func (d *Dialect) Version() string { panic("unwritten") }
+func (d *Dialect) Version() string { return d.version }
 
-// Read reads one frame (without terminator). It never panics and never keeps
-// raw. Frames of Err are always Raw.
-func (d *Dialect) Read(stream store.Stream, raw []byte) Reading { panic("unwritten") }
+// Rules returns the table's rows in the order in which they are tried, those of
+// In before those of Out. Neither they nor the slice may be changed.
+func (d *Dialect) Rules() []*Rule { return slices.Concat(d.rules[store.In], d.rules[store.Out]) }
 
 // OneLane reports whether all frames of a session share one lane.
-func (d *Dialect) OneLane() bool { panic("unwritten") }
+func (d *Dialect) OneLane() bool { return d.oneLane }
 
-// Slots returns the values in a frame that are references to requests or
-// values minted by one side (REPLAY 6).
-func (d *Dialect) Slots(stream store.Stream, raw []byte) []Slot { panic("unwritten") }
+// HasConversations reports whether lanes go by the conversation that a frame
+// names. Where neither OneLane nor this holds, each request has its own lane.
+func (d *Dialect) HasConversations() bool { return !d.oneLane && !d.noLanes }
 
-// Slot is one place in a frame that holds an id.
-type Slot struct {
-	Start, End int    // raw[Start:End] is the JSON token
-	Namespace  string // "terminal", "request:in", ...
-	Ref        bool   // points at a request, else a value
-	Mints      bool   // this frame brings the value into being
-	ByClient   bool   // minted by the client, else by the agent
+// TextInput reports whether the client's stream is not frames but text up to
+// its end (codex exec).
+func (d *Dialect) TextInput() bool { return d.textInput }
+
+// Clients returns the clients known to have limits that a replay must respect.
+func (d *Dialect) Clients() []Client { return d.clients }
+
+// Pacing returns the least of what the known clients can take: how many frames
+// they hold unread and how long a line they read; 0 where no limit is known.
+func (d *Dialect) Pacing() (queue, line int) {
+	for _, c := range d.clients {
+		if c.Queue > 0 && (queue == 0 || c.Queue < queue) {
+			queue = c.Queue
+		}
+		if c.Line > 0 && (line == 0 || c.Line < line) {
+			line = c.Line
+		}
+	}
+	return queue, line
 }
 
-// Volatile returns the paths of a frame's family whose values differ from run
-// to run.
-func (d *Dialect) Volatile(stream store.Stream, raw []byte) Paths { panic("unwritten") }
+//go:embed tables/*.yaml
+var tables embed.FS
 
-// Secret returns the paths of a frame's family that hold secrets.
-func (d *Dialect) Secret(stream store.Stream, raw []byte) Paths { panic("unwritten") }
-
-// Refuse returns the frame a client gets for a request that a replay cannot
-// answer, in the protocol's own error shape, nil when it has none.
-func (d *Dialect) Refuse(request []byte, message string) []byte { panic("unwritten") }
+// fallback is the dialect of sessions that speak no other.
+const fallback = "ndjson"
 
 // Names lists the built-in dialects.
-func Names() []string { panic("unwritten") }
+func Names() []string {
+	files, err := tables.ReadDir("tables")
+	if err != nil { // the files are part of the program
+		return nil
+	}
+	var out []string
+	for _, f := range files {
+		out = append(out, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	return out
+}
+
+// builtin returns a built-in table and its text.
+func builtin(name string) (*table, []byte, error) {
+	text, err := tables.ReadFile("tables/" + name + ".yaml")
+	if err != nil {
+		return nil, nil, fmt.Errorf("there is no dialect %q; %s", name, suggest(name, Names()))
+	}
+	t, err := parseTable(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the table %s: %w", name, err)
+	}
+	return t, text, nil
+}
+
+// compiled keeps the built-in dialects: they never change.
+var compiled sync.Map // name to *Dialect
 
 // Builtin returns a built-in dialect.
-func Builtin(name string) (*Dialect, error) { panic("unwritten") }
+func Builtin(name string) (*Dialect, error) {
+	if d, ok := compiled.Load(name); ok {
+		return d.(*Dialect), nil
+	}
+	t, text, err := builtin(name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := compile(t, text, builtin)
+	if err != nil {
+		return nil, fmt.Errorf("reading the table %s: %w", name, err)
+	}
+	first, _ := compiled.LoadOrStore(name, d)
+	return first.(*Dialect), nil
+}
+
+// Parse compiles a table; it may extend a built-in one. The name stands in
+// errors.
+func Parse(name string, text []byte) (*Dialect, error) {
+	t, err := parseTable(text)
+	if err == nil {
+		var d *Dialect
+		if d, err = compile(t, text, builtin); err == nil {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("reading the table %s: %w", name, err)
+}
 
 // Load returns a built-in dialect by name, or reads a table from a file when
 // name contains a path separator or ends in .yaml, .yml or .json.
-func Load(name string) (*Dialect, error) { panic("unwritten") }
-
-// Detector decides by the first frames which built-in dialect a session speaks.
-type Detector struct{}
-
-// NewDetector returns a detector. argv is the agent's command, only a hint.
-func NewDetector(argv []string) *Detector { panic("unwritten") }
-
-// Observe looks at a frame and reports whether the decision has been made.
-func (d *Detector) Observe(stream store.Stream, raw []byte) bool { panic("unwritten") }
-
-// Dialect returns the best guess so far; ndjson when nothing speaks for another.
-func (d *Detector) Dialect() *Dialect { panic("unwritten") }
-
-// Valid reports whether raw is one JSON value nested at most MaxDepth deep. It
-// is the only judge of that in this project: it never overflows the stack.
-func Valid(raw []byte) bool { panic("unwritten") }
-
-// MaxDepth is how deep a frame may nest and still count as JSON.
-const MaxDepth = 10000
+func Load(name string) (*Dialect, error) {
+	isFile := strings.ContainsAny(name, "/"+string(os.PathSeparator))
+	for _, ext := range []string{".yaml", ".yml", ".json"} {
+		isFile = isFile || strings.HasSuffix(name, ext)
+	}
+	if !isFile {
+		return Builtin(name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a table: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxTable+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading a table: %w", err)
+	}
+	return Parse(name, text)
+}

@@ -1,0 +1,142 @@
+package dialect
+
+import (
+	"path/filepath"
+	"strings"
+
+	"agentrec/store"
+)
+
+// sign speaks for a dialect: a frame for which the conditions hold adds the
+// score, once a session.
+type sign struct {
+	streams []store.Stream
+	when    []check
+	score   int
+}
+
+const (
+	certain    = 100 // a score that decides when no other dialect is near
+	lead       = 40  // how far the best must be ahead
+	maxLooked  = 64  // JSON frames after which the best guess stands
+	maxIgnored = 512 // frames of any kind after which it stands
+)
+
+// Detector decides by the first frames which built-in dialect a session speaks.
+// It is not safe for concurrent use.
+type Detector struct {
+	able    []contender
+	best    *Dialect
+	looked  int
+	ignored int
+	done    bool
+}
+
+type contender struct {
+	d     *Dialect
+	score int
+	seen  uint64 // signs that have counted
+}
+
+// NewDetector returns a detector. argv is the agent's command, only a hint: it
+// decides between dialects that the frames cannot tell apart.
+func NewDetector(argv []string) *Detector {
+	det := &Detector{}
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = strings.TrimSuffix(filepath.Base(a), ".exe")
+	}
+	line := " " + strings.Join(words, " ") + " "
+	for _, name := range Names() {
+		d, err := Builtin(name)
+		if err != nil { // the built-in tables are held to compile by a test
+			continue
+		}
+		c := contender{d: d}
+		for _, hint := range d.argv {
+			if strings.Contains(line, " "+hint+" ") {
+				c.score = hintScore
+			}
+		}
+		if name == fallback {
+			det.best = d
+		} else {
+			det.able = append(det.able, c)
+		}
+	}
+	return det
+}
+
+// hintScore is what a word in the command counts: less than any frame.
+const hintScore = 5
+
+// Observe looks at a frame and reports whether the decision has been made.
+func (d *Detector) Observe(stream store.Stream, raw []byte) bool {
+	if d.done || stream != store.In && stream != store.Out {
+		return d.done
+	}
+	if d.ignored++; d.ignored >= maxIgnored {
+		d.done = true
+	}
+	if !Valid(raw) {
+		return d.done
+	}
+	if isArray(raw) { // a batch speaks through its first member
+		first := Span{}
+		eachMember(raw, func(s Span) bool { first = s; return false })
+		raw = raw[first.Start:first.End]
+	}
+	best, second := -1, 0
+	for i := range d.able {
+		c := &d.able[i]
+		c.look(stream, raw)
+		switch {
+		case best < 0 || c.score > d.able[best].score:
+			if best >= 0 {
+				second = d.able[best].score
+			}
+			best = i
+		case c.score > second:
+			second = c.score
+		}
+	}
+	if best < 0 || d.able[best].score <= hintScore {
+		return d.done
+	}
+	d.best = d.able[best].d
+	if d.looked++; d.looked >= maxLooked || d.able[best].score >= certain && d.able[best].score-second >= lead {
+		d.done = true
+	}
+	return d.done
+}
+
+func (c *contender) look(stream store.Stream, raw []byte) {
+	if len(c.d.signs) == 0 {
+		return
+	}
+	scratch := c.d.scratch.Get().(*[]Span)
+	defer c.d.scratch.Put(scratch)
+	f := frame{raw: raw, spans: *scratch}
+	if !c.d.tree.scan(raw, f.spans) {
+		return
+	}
+	for i, s := range c.d.signs {
+		if c.seen>>i&1 == 1 || !s.on(stream) || !hold(s.when, f) {
+			continue
+		}
+		c.seen |= 1 << i
+		c.score += s.score
+	}
+}
+
+func (s sign) on(stream store.Stream) bool {
+	for _, on := range s.streams {
+		if on == stream {
+			return true
+		}
+	}
+	return false
+}
+
+// Dialect returns the best guess so far; ndjson when nothing speaks for another.
+func (d *Detector) Dialect() *Dialect { return d.best }

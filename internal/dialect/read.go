@@ -1,0 +1,231 @@
+package dialect
+
+import (
+	"math"
+	"strconv"
+
+	"agentrec/store"
+)
+
+// maxMembers bounds how many members of a batch are read.
+const maxMembers = 1024
+
+// The labels of frames that no table knows.
+const (
+	labelText  = "text"  // not JSON
+	labelEmpty = "empty" // nothing but white space
+	labelJSON  = "json"  // JSON that the table does not know
+	labelBatch = "batch"
+)
+
+// batchRule stands for an array of frames.
+var batchRule = &Rule{Family: labelBatch, Role: Notification}
+
+// Read reads one frame (without terminator). It never panics and never keeps
+// raw. Frames of Err are always Raw.
+func (d *Dialect) Read(stream store.Stream, raw []byte) Reading {
+	if stream != store.In && stream != store.Out {
+		return Reading{JSON: Valid(raw), Label: stream.String()}
+	}
+	scratch := d.scratch.Get().(*[]Span)
+	defer d.scratch.Put(scratch)
+	f := frame{raw: raw, spans: *scratch}
+	if !d.tree.scan(raw, f.spans) {
+		if space(raw, 0) == len(raw) {
+			return Reading{Label: labelEmpty}
+		}
+		return Reading{Label: labelText}
+	}
+	if d.batch && isArray(raw) {
+		return d.readBatch(stream, raw)
+	}
+	return d.read(stream, f)
+}
+
+// read reads a frame that has been scanned.
+func (d *Dialect) read(stream store.Stream, f frame) Reading {
+	r := d.rule(stream, f)
+	if r == nil {
+		return Reading{JSON: true, Label: labelJSON}
+	}
+	out := Reading{JSON: true, Rule: r, Role: r.Role, Shows: r.shows}
+	out.Label = r.labelOf(f, d.labels)
+	out.ID = token(r.id, f)
+	out.Handle = token(r.handle, f)
+	out.About = token(r.about, f)
+	out.Target = token(r.target, f)
+	if r.Role == Request && len(r.key) > 0 {
+		out.Key = r.key[0].key(f)
+	}
+	if r.Role == Response && out.ID == "" {
+		for i := range r.answers {
+			out.Answers = append(out.Answers, r.answers[i].key(f))
+		}
+	}
+	out.Conversation = name(r.conversation, f)
+	out.Opens = name(r.opens, f)
+	out.Together = string(token(r.together, f))
+	out.Ends = r.ends.of(f)
+	out.Failed = r.failed.of(f)
+	r.show(&out, f)
+	if r.inner != nil {
+		d.readInner(&out, f)
+	}
+	return out
+}
+
+// show fills what people see of a frame.
+func (r *Rule) show(out *Reading, f frame) {
+	if len(r.agent) > 0 {
+		out.Agent = text(r.agent, f)
+	}
+	if r.usage != nil {
+		out.Usage = r.usage.read(f)
+	}
+	if r.shows == ShowsNothing {
+		return
+	}
+	out.Text = text(r.text, f)
+	out.Delta = r.delta == deltaAppend
+	out.Snapshot = r.delta == deltaReplace
+	out.Part = text(r.part, f)
+	out.CallID = text(r.call, f)
+	out.Name = text(r.tool, f)
+	out.Args = share(r.args.get(f))
+}
+
+// readInner reads the frame within a frame and shows what it shows.
+func (d *Dialect) readInner(out *Reading, f frame) {
+	at := f.spans[out.Rule.inner.at.slot]
+	if at.End == 0 {
+		return
+	}
+	in := out.Rule.inner.dialect.Read(out.Rule.inner.stream, f.raw[at.Start:at.End])
+	out.Inner = &in
+	var room [2*maxLabel + 1]byte
+	out.Label = d.labels.label(append(append(append(room[:0], out.Label...), '/'), in.Label...))
+	if out.Shows == ShowsNothing {
+		out.Shows, out.Text, out.Delta, out.Snapshot, out.Part = in.Shows, in.Text, in.Delta, in.Snapshot, in.Part
+		out.CallID, out.Name, out.Args, out.Failed = in.CallID, in.Name, in.Args, in.Failed
+		out.Usage, out.Agent = in.Usage, or(out.Agent, in.Agent)
+	}
+}
+
+// readBatch reads an array of frames. It is a request when one of its members
+// is, else a response when one is.
+func (d *Dialect) readBatch(stream store.Stream, raw []byte) Reading {
+	out := Reading{JSON: true, Rule: batchRule, Label: labelBatch, Role: Notification}
+	eachMember(raw, func(s Span) bool {
+		m := Reading{JSON: true, Label: labelJSON}
+		if !isArray(raw[s.Start:s.End]) {
+			m = d.Read(stream, raw[s.Start:s.End])
+		}
+		if m.Role == Request || m.Role == Response && out.Role != Request {
+			out.Role = m.Role
+		}
+		out.Members = append(out.Members, m)
+		return len(out.Members) < maxMembers
+	})
+	return out
+}
+
+// eachMember calls do with the place of each element of the array raw.
+func eachMember(raw []byte, do func(Span) bool) {
+	for i := space(raw, 0); ; {
+		i = space(raw, i+1) // after '[' or ','
+		end := skip(raw, i, 1)
+		if end < 0 || !do(Span{i, end}) {
+			return
+		}
+		if i = space(raw, end); i >= len(raw) || raw[i] != ',' {
+			return
+		}
+	}
+}
+
+// eachRule calls do with the rule of a frame, or of each member of a batch, and
+// where the member begins.
+func (d *Dialect) eachRule(stream store.Stream, raw []byte, do func(r *Rule, f frame, base int)) {
+	if stream != store.In && stream != store.Out {
+		return
+	}
+	scratch := d.scratch.Get().(*[]Span)
+	defer d.scratch.Put(scratch)
+	f := frame{raw: raw, spans: *scratch}
+	if !d.tree.scan(raw, f.spans) {
+		return
+	}
+	if !d.batch || !isArray(raw) {
+		if r := d.rule(stream, f); r != nil {
+			do(r, f, 0)
+		}
+		return
+	}
+	n := 0
+	eachMember(raw, func(s Span) bool {
+		f.raw = raw[s.Start:s.End]
+		if isArray(f.raw) || !d.tree.scan(f.raw, f.spans) {
+			return true
+		}
+		if r := d.rule(stream, f); r != nil {
+			do(r, f, s.Start)
+		}
+		n++
+		return n < maxMembers
+	})
+}
+
+// rule returns the first rule that fits a frame, nil when none does.
+func (d *Dialect) rule(stream store.Stream, f frame) *Rule {
+	rules, ok := d.byTag[stream][""], false
+	if d.tag != nil {
+		if t := d.tag.get(f); len(t) > 2 && t[0] == '"' {
+			var some []*Rule
+			if some, ok = d.byTag[stream][decode(t)]; ok {
+				rules = some
+			}
+		}
+	}
+	for _, r := range rules {
+		if hold(r.when, f) {
+			return r
+		}
+	}
+	return nil
+}
+
+func token(p pick, f frame) Token { return Token(share(p.get(f))) }
+
+// name returns the value of an id: a string decoded, a number as it stands.
+func name(p pick, f frame) string {
+	t := p.get(f)
+	if !bindable(t) {
+		return ""
+	}
+	if t[0] == '"' {
+		return decode(t)
+	}
+	return share(t)
+}
+
+func (u *usageRule) read(f frame) Usage {
+	out := Usage{Input: count(u.input, f), Output: count(u.output, f), Cached: count(u.cached, f), Total: u.total}
+	if t := u.cost.get(f); isKind(t, "number") {
+		if c, err := strconv.ParseFloat(share(t), 64); err == nil && !math.IsInf(c, 0) {
+			out.Cost = c
+		}
+	}
+	return out
+}
+
+func count(p pick, f frame) int64 {
+	t := p.get(f)
+	if !isKind(t, "number") {
+		return 0
+	}
+	n, err := strconv.ParseFloat(share(t), 64)
+	if err != nil || n < 0 || n > 1<<53 {
+		return 0
+	}
+	return int64(n)
+}
