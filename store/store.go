@@ -4,10 +4,14 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
-	"io"
-	"iter"
+	"fmt"
 	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -19,41 +23,149 @@ var ErrUnusable = errors.New("recording cannot be used")
 
 // DB is an open recording: a database, or a text file read into a private
 // temporary one. Safe for concurrent use.
-type DB struct{}
+type DB struct {
+	path     string  // as given, "" for a temporary database
+	write    *sql.DB // one connection; nil when read-only
+	secret   bool    // whether the redaction key belongs to the recording
+	packer   packer
+	unpacker *zstd.Decoder
 
-// Open opens the database at path for writing; it is created when missing and
-// migrated when old. One process may hold several; several processes may write.
-func Open(ctx context.Context, path string) (*DB, error) { panic("unwritten") }
-
-// OpenRead opens path (database or text form) for reading. Nothing is written
-// to it or beside it.
-func OpenRead(ctx context.Context, path string) (*DB, error) { panic("unwritten") }
-
-// OpenTemp opens an empty private database that spills to a deleted temporary
-// file when it grows and is gone when closed.
-func OpenTemp(ctx context.Context) (*DB, error) { panic("unwritten") }
-
-// Close releases the database. Iterators must have ended.
-func (db *DB) Close() error { panic("unwritten") }
+	mu       sync.Mutex // guards what follows
+	readers  *reading
+	retired  []*reading
+	recent   []*unpacked // chunks decoded last, newest first
+	isClosed bool
+}
 
 // Path returns the file the recording was opened from, "" for a temporary one.
-func (db *DB) Path() string { panic("unwritten") }
+func (db *DB) Path() string { return db.path }
+
+// Close releases the database. Iterators must have ended.
+func (db *DB) Close() error {
+	db.mu.Lock()
+	if db.isClosed {
+		db.mu.Unlock()
+		return nil
+	}
+	db.isClosed = true
+	pools := db.retired
+	if db.readers != nil {
+		pools = append(pools, db.readers)
+	}
+	db.mu.Unlock()
+
+	var errs []error
+	for _, r := range pools {
+		if r.pool != db.write {
+			errs = append(errs, r.close())
+		}
+	}
+	if db.write != nil {
+		errs = append(errs, db.write.Close())
+	}
+	db.packer.close()
+	db.unpacker.Close()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("closing %s: %w", db.path, err)
+	}
+	return nil
+}
 
 // Sessions returns all sessions, oldest first.
-func (db *DB) Sessions(ctx context.Context) ([]*Session, error) { panic("unwritten") }
+func (db *DB) Sessions(ctx context.Context) ([]*Session, error) {
+	var list []*Session
+	err := db.read(ctx, func(pool *sql.DB) (err error) {
+		list, err = db.loadSessions(ctx, pool, "ORDER BY s.id")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the sessions of %s: %w", db.path, err)
+	}
+	return list, nil
+}
 
 // Find returns the session that sel names: its number, "last", its name (the
 // newest of that name), its UID or an unambiguous beginning of that; "" means
 // the only session. The error wraps ErrUnusable and lists what there is.
-func (db *DB) Find(ctx context.Context, sel string) (*Session, error) { panic("unwritten") }
+func (db *DB) Find(ctx context.Context, sel string) (*Session, error) {
+	list, err := db.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: %s holds no session", ErrUnusable, db.path)
+	}
+	switch sel {
+	case "last":
+		return list[len(list)-1], nil
+	case "":
+		if len(list) == 1 {
+			return list[0], nil
+		}
+		return nil, fmt.Errorf("%w: %s holds %d sessions; choose one of %s, or last", ErrUnusable, db.path, len(list), enumerate(list))
+	}
+	if n, err := strconv.ParseInt(sel, 10, 64); err == nil {
+		for _, s := range list {
+			if s.ID == n {
+				return s, nil
+			}
+		}
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Name == sel {
+			return list[i], nil
+		}
+	}
+	var found []*Session
+	for _, s := range list {
+		if len(s.UID) >= len(sel) && strings.EqualFold(s.UID[:len(sel)], sel) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf("%w: no session %q in %s; there is %s", ErrUnusable, sel, db.path, enumerate(list))
+	}
+	return nil, fmt.Errorf("%w: %q begins the id of several sessions of %s: %s", ErrUnusable, sel, db.path, enumerate(found))
+}
+
+// enumerate names the newest sessions of list in one line.
+func enumerate(list []*Session) string {
+	const most = 8
+	var b strings.Builder
+	if len(list) > most {
+		fmt.Fprintf(&b, "1 to %d older, ", list[len(list)-most-1].ID)
+		list = list[len(list)-most:]
+	}
+	for i, s := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d", s.ID)
+		if s.Name != "" {
+			fmt.Fprintf(&b, " %q", s.Name)
+		}
+	}
+	return b.String()
+}
 
 // Secret returns the database's redaction key (32 random bytes, made with the
 // database), or nil for a text file.
-func (db *DB) Secret(ctx context.Context) ([]byte, error) { panic("unwritten") }
-
-func (db *DB) frames(ctx context.Context, id, from, to int64, raw bool) iter.Seq2[Frame, error] {
-	panic("unwritten")
+func (db *DB) Secret(ctx context.Context) ([]byte, error) {
+	if !db.secret {
+		return nil, nil
+	}
+	var key []byte
+	err := db.read(ctx, func(pool *sql.DB) error {
+		return pool.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'secret' AND length(value) = 32").Scan(&key)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: %s has lost its redaction key", ErrUnusable, db.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the redaction key of %s: %w", db.path, err)
+	}
+	return key, nil
 }
-func (db *DB) reader(ctx context.Context, id, seq int64) (io.ReadCloser, error) { panic("unwritten") }
-func (db *DB) events(ctx context.Context, id int64) ([]Event, error)            { panic("unwritten") }
-func (db *DB) refresh(ctx context.Context, s *Session) error                    { panic("unwritten") }

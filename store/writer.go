@@ -1,16 +1,13 @@
 package store
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Start is what is known of a session when its recording begins.
 type Start struct {
 	UID        string // a new ULID when empty
 	Name       string
 	Tags       map[string]string
-	Started    time.Time
+	Started    time.Time // now when zero
 	Host       string
 	Cwd        string
 	Argv       []string
@@ -32,44 +29,106 @@ type End struct {
 
 // Writer adds frames and events to one session. What is added becomes visible,
 // all or nothing, at Commit. Not safe for concurrent use.
-type Writer struct{}
+//
+// Frames gather in the open end. When that has 256 KiB it becomes a chunk; the
+// rows that earlier commits stored of it go away in the commit that stores the
+// chunk.
+type Writer struct {
+	db   *DB
+	id   int64
+	seen *Session // as committed
+	turn int64    // of the last commit
 
-// Begin starts a new session and commits its row.
-func (db *DB) Begin(ctx context.Context, s Start) (*Writer, error) { panic("unwritten") }
+	chainer chainer
+	chains  [Streams]Chain // with all that was added
+	seq     int64          // the last one given
+	until   time.Duration  // the latest time met
+	dialect string
 
-// Resume goes on with the session uid that another writer left open, and
-// returns the checkpoint of its last Commit. ErrNotFound when there is none.
-func (db *DB) Resume(ctx context.Context, uid string) (*Writer, []byte, error) { panic("unwritten") }
+	open   []meta // the open end
+	raw    []byte // its payload
+	stored int    // how many of open are rows already
 
-// Session returns the session as committed so far.
-func (w *Writer) Session() *Session { panic("unwritten") }
+	packed    []packed // chunks not committed
+	drop      int64    // rows up to this seq go with them, 0 for none
+	events    []Event  // not committed
+	lastEvent int64    // number of the last event committed
 
-// SetDialect names the dialect that the first frames decided on.
-func (w *Writer) SetDialect(name string) { panic("unwritten") }
-
-// Frame adds a frame and returns its seq. raw is copied; it must not be longer
-// than MaxRaw.
-func (w *Writer) Frame(stream Stream, t time.Duration, raw []byte, term Terminator) int64 {
-	panic("unwritten")
+	giants    [Streams]*giant // open
+	ended     []*giant        // not committed
+	lastGiant int64
 }
 
-// Part adds bytes to the giant frame that is open on stream, opening one if
-// there is none. A giant gets its seq when it ends. data is copied.
-func (w *Writer) Part(stream Stream, data []byte) error { panic("unwritten") }
+// packed is a chunk ready to be stored.
+type packed struct {
+	first, last, size int64
+	chains            []byte
+	columns, payload  []byte
+}
 
-// EndParts ends the giant frame open on stream and returns its seq.
-func (w *Writer) EndParts(stream Stream, t time.Duration, term Terminator) (int64, error) {
-	panic("unwritten")
+// Session returns the session as committed so far.
+func (w *Writer) Session() *Session {
+	s := *w.seen
+	return &s
+}
+
+// SetDialect names the dialect that the first frames decided on.
+func (w *Writer) SetDialect(name string) { w.dialect = name }
+
+// Frame adds a frame and returns its seq. raw is copied; it should not be
+// longer than MaxRaw (a longer one becomes a giant). If a giant is open on
+// stream, raw is its last part.
+func (w *Writer) Frame(stream Stream, t time.Duration, raw []byte, term Terminator) int64 {
+	if w.giants[stream] != nil || len(raw) > MaxRaw {
+		w.part(stream, raw)
+		return w.endParts(stream, t, term)
+	}
+	if len(raw) >= alone {
+		w.seal()
+	}
+	w.chainer.add(&w.chains[stream], raw, term)
+	return w.add(meta{kind: kindOf(stream, term), size: int64(len(raw)), time: w.stamp(t)}, raw)
+}
+
+// stamp turns a time into stored microseconds and remembers the latest.
+func (w *Writer) stamp(t time.Duration) int64 {
+	t = max(t, 0)
+	w.until = max(w.until, t)
+	return t.Microseconds()
+}
+
+// add takes a frame, which the chains hold already, into the open end.
+func (w *Writer) add(m meta, raw []byte) int64 {
+	w.seq++
+	w.open = append(w.open, m)
+	w.raw = append(w.raw, raw...)
+	if len(w.raw) >= chunkRaw || len(w.open) >= chunkFrames {
+		w.seal()
+	}
+	return w.seq
+}
+
+// seal makes a chunk of the open end, which the next commit stores.
+func (w *Writer) seal() {
+	if len(w.open) == 0 {
+		return
+	}
+	w.packed = append(w.packed, packed{
+		first: w.seq - int64(len(w.open)) + 1, last: w.seq, size: int64(len(w.raw)), chains: packChains(w.chains),
+		columns: packColumns(&w.db.packer, w.open), payload: w.db.packer.pack(nil, w.raw),
+	})
+	if w.stored > 0 {
+		w.drop = w.seq
+	}
+	w.open, w.stored = w.open[:0], 0
+	if w.raw = w.raw[:0]; cap(w.raw) > 4*chunkRaw {
+		w.raw = nil
+	}
 }
 
 // Event adds a lifecycle event after the last frame added.
-func (w *Writer) Event(e Event) { panic("unwritten") }
-
-// Commit stores all that was added since the last one, together with the
-// caller's checkpoint, in one transaction. On error nothing of it is stored, it
-// stays pending, and Commit may be called again.
-func (w *Writer) Commit(ctx context.Context, checkpoint []byte) error { panic("unwritten") }
-
-// Close commits what is pending and the session's end, durable against power
-// loss when it returns. On error it may be called again.
-func (w *Writer) Close(ctx context.Context, e End) error { panic("unwritten") }
+func (w *Writer) Event(e Event) {
+	e.After = w.seq
+	e.Time = time.Duration(w.stamp(e.Time)) * time.Microsecond
+	w.events = append(w.events, e)
+}
