@@ -1,0 +1,134 @@
+package transcript
+
+import (
+	"strings"
+
+	"agentrec/internal/dialect"
+	"agentrec/store"
+)
+
+// maxSearch bounds the search among open calls for one that a result without
+// an id may belong to.
+const maxSearch = 1024
+
+// call takes a frame that announces a tool call, or says more about one.
+func (t *Transcript) call(e *Entry, f store.Frame, x *dialect.Reading, l *lane) {
+	id := callID(e, x)
+	i, ok := l.find(id, x.Together)
+	if ok {
+		c := &t.Calls[i]
+		ok = c.Turn == e.Turn && (c.ResultSeq == 0 || x.Role != dialect.Request)
+	}
+	if !ok {
+		i = t.newCall(e, f, x, l, id)
+		l.open = append(l.open, i)
+	}
+	c := &t.Calls[i]
+	if c.Name == "" {
+		c.Name = strings.Clone(clip(x.Name, maxName))
+	}
+	t.attach(e, f, i)
+}
+
+// result takes a frame that brings a call's result, or a part of it.
+func (t *Transcript) result(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k *Link) {
+	i, ok := t.resultOf(e, x, l, k)
+	if !ok {
+		i = t.newCall(e, f, x, l, callID(e, x))
+	}
+	c := &t.Calls[i]
+	t.attach(e, f, i)
+	if x.Delta {
+		return
+	}
+	c.Failed = c.Failed || x.Failed
+	if c.ResultSeq > 0 {
+		return
+	}
+	c.ResultSeq, c.End = f.Seq, f.Time
+	for n, o := range l.open[:min(len(l.open), maxSearch)] {
+		if o == i {
+			l.open = append(l.open[:n], l.open[n+1:]...)
+			break
+		}
+	}
+}
+
+// resultOf finds the call that a result belongs to: by request, id or group,
+// else the oldest open one of its name, else the newest of its name.
+func (t *Transcript) resultOf(e *Entry, x *dialect.Reading, l *lane, k *Link) (int32, bool) {
+	if k != nil {
+		if q := t.Entries[k.Request.Seq-1]; q.Flags.Has(InCall) {
+			return q.Part - 1, true
+		}
+	}
+	if x.CallID != "" || x.Together != "" {
+		if i, ok := l.find(clip(x.CallID, maxName), x.Together); ok {
+			return i, true
+		}
+		if x.CallID != "" {
+			return 0, false
+		}
+	}
+	for _, i := range l.open[:min(len(l.open), maxSearch)] {
+		if x.Name == "" || t.Calls[i].Name == x.Name {
+			return i, true
+		}
+	}
+	for i := len(t.Calls) - 1; i >= max(0, len(t.Calls)-maxSearch); i-- {
+		c := &t.Calls[i]
+		if c.Turn == e.Turn && c.Conversation == e.Conversation && (x.Name == "" || c.Name == x.Name) {
+			return int32(i), true
+		}
+	}
+	return 0, false
+}
+
+func (l *lane) find(id, together string) (int32, bool) {
+	if id != "" {
+		if i, ok := l.calls[id]; ok {
+			return i, true
+		}
+	}
+	if together != "" {
+		i, ok := l.groups[together]
+		return i, ok
+	}
+	return 0, false
+}
+
+func (t *Transcript) newCall(e *Entry, f store.Frame, x *dialect.Reading, l *lane, id string) int32 {
+	i := int32(len(t.Calls))
+	t.Calls = append(t.Calls, Call{
+		ID: strings.Clone(clip(id, maxName)), Name: strings.Clone(clip(x.Name, maxName)),
+		Conversation: e.Conversation, Turn: e.Turn, Seq: f.Seq, Start: f.Time,
+		item: int32(len(t.items)),
+	})
+	t.item(KindCall, i)
+	if e.Turn > 0 {
+		t.Turns[e.Turn-1].Calls++
+	}
+	if id != "" {
+		l.calls[t.Calls[i].ID] = i
+	}
+	if x.Together != "" {
+		clear(l.groups) // a group's frames stand close to each other
+		l.groups[strings.Clone(x.Together)] = i
+	}
+	return i
+}
+
+func (t *Transcript) attach(e *Entry, f store.Frame, call int32) {
+	t.Calls[call].LastSeq = f.Seq
+	e.Part = call + 1
+	e.Flags |= InCall
+}
+
+// callID returns the id of a call: the protocol's own, or that of the request
+// that makes it.
+func callID(e *Entry, x *dialect.Reading) string {
+	if x.CallID == "" && x.Role == dialect.Request && x.ID != "" {
+		return e.Stream.String() + ":" + string(x.ID)
+	}
+	return clip(x.CallID, maxName)
+}

@@ -1,0 +1,171 @@
+package transcript
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"agentrec/internal/dialect"
+	"agentrec/store"
+)
+
+// show files a frame under what it shows.
+func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k *Link) {
+	kind := x.Shows
+	if k != nil && kind == dialect.ShowsNothing {
+		switch q := t.Entries[k.Request.Seq-1]; q.Shows.Is() {
+		case dialect.ShowsCall:
+			kind = dialect.ShowsResult
+		case dialect.ShowsPermission:
+			kind = dialect.ShowsAnswer
+		}
+	}
+	if e.Shows == 0 {
+		e.Shows = toShows(kind)
+	}
+	if kind != dialect.ShowsNothing && kind != dialect.ShowsLog && !folds(kind) {
+		l.breakFolds(foldKey{})
+	}
+	switch kind {
+	case dialect.ShowsPrompt:
+		t.prompt(e, f.Seq, x, l)
+		t.text(e, f, x, l, kind)
+	case dialect.ShowsText, dialect.ShowsThought, dialect.ShowsPlan:
+		t.text(e, f, x, l, kind)
+	case dialect.ShowsCall:
+		t.call(e, f, x, l)
+	case dialect.ShowsResult:
+		t.result(e, f, x, l, k)
+	case dialect.ShowsPermission, dialect.ShowsError, dialect.ShowsLog:
+		t.item(KindOf(*e), int32(f.Seq))
+	case dialect.ShowsAnswer:
+		if k == nil {
+			t.item(KindOf(*e), int32(f.Seq))
+		}
+	case dialect.ShowsGreeting:
+		if t.Agent == "" {
+			t.Agent = strings.Clone(clip(x.Text, maxName))
+		}
+		t.item(KindOf(*e), int32(f.Seq))
+	case dialect.ShowsNothing:
+		if x.Role == dialect.Request || x.Role == dialect.Cancel {
+			t.item(KindOf(*e), int32(f.Seq))
+		}
+	}
+	if x.Rule != nil && x.Rule.Turn && kind != dialect.ShowsPrompt {
+		t.prompt(e, f.Seq, x, l)
+	}
+	if x.Ends || kind == dialect.ShowsEnd || k != nil && t.answersTurn(k.Request.Seq) {
+		t.end(e, f, x, l, k)
+		t.item(KindEnd, int32(f.Seq))
+	}
+}
+
+// folds reports whether deltas of this kind are joined.
+func folds(kind dialect.Shows) bool {
+	return kind == dialect.ShowsText || kind == dialect.ShowsThought || kind == dialect.ShowsPlan || kind == dialect.ShowsPrompt
+}
+
+// breakFolds ends the runs that nothing but their place holds together, but
+// for the one of key.
+func (l *lane) breakFolds(key foldKey) {
+	for other := range l.folds {
+		if other.part == "" && other != key {
+			delete(l.folds, other)
+		}
+	}
+}
+
+// text takes a text or a delta of one.
+func (t *Transcript) text(e *Entry, f store.Frame, x *dialect.Reading, l *lane, kind dialect.Shows) {
+	key := foldKey{toShows(kind), clip(x.Part, maxName)}
+	if !x.Delta && !x.Snapshot {
+		if n := t.repeats(l, key, x.Text); n > 0 {
+			d := &t.Folds[n-1]
+			d.Whole, d.End = f.Seq, f.Time
+			e.Part = n
+			e.Flags |= InFold
+			delete(l.folds, foldKey{key.shows, d.Part})
+			return
+		}
+		l.breakFolds(foldKey{})
+		delete(l.folds, key)
+		t.item(KindOf(*e), int32(f.Seq))
+		return
+	}
+	l.breakFolds(key)
+	n := l.folds[key]
+	if n == 0 {
+		t.Folds = append(t.Folds, Fold{
+			Shows: key.shows, Stream: f.Stream, Conversation: e.Conversation, Turn: e.Turn,
+			Part: strings.Clone(key.part), First: f.Seq, Start: f.Time, item: int32(len(t.items)),
+		})
+		n = int32(len(t.Folds))
+		t.item(KindFold, n-1)
+		l.folds[foldKey{key.shows, t.Folds[n-1].Part}] = n
+	}
+	d := &t.Folds[n-1]
+	d.Last, d.End = f.Seq, f.Time
+	d.Frames++
+	if x.Snapshot {
+		t.pass.text -= int64(len(d.text))
+		d.text, d.Size = d.text[:0], 0
+	}
+	if int64(len(d.text)) == d.Size {
+		room := min(maxFold-len(d.text), maxText-int(t.pass.text))
+		part := clip(x.Text, max(0, room))
+		d.text = append(d.text, part...)
+		t.pass.text += int64(len(part))
+	}
+	d.Size += int64(len(x.Text))
+	e.Part = n
+	e.Flags |= InFold
+}
+
+// repeats finds the open fold that a whole text repeats: the one of the same
+// part, or else the oldest with the same text. The result is an index + 1.
+func (t *Transcript) repeats(l *lane, key foldKey, text string) int32 {
+	if n := l.folds[key]; n > 0 && key.part != "" {
+		return n
+	}
+	found := int32(0)
+	for other, n := range l.folds {
+		if d := &t.Folds[n-1]; other.shows == key.shows && int64(len(text)) == d.Size &&
+			strings.HasPrefix(text, string(d.text)) && (found == 0 || n < found) {
+			found = n
+		}
+	}
+	return found
+}
+
+// FoldText returns the whole text of a fold, cut after at most limit bytes. It
+// reads the store when the text is longer than what is kept.
+func (t *Transcript) FoldText(ctx context.Context, fold, limit int) (string, error) {
+	d := &t.Folds[fold]
+	if text, whole := d.Text(); whole || limit <= len(text) {
+		return clip(text, limit), nil
+	}
+	var b bytes.Buffer
+	for f, err := range t.Session.Frames(ctx, d.First, d.Last) {
+		if err != nil {
+			return "", fmt.Errorf("reading frames %d to %d: %w", d.First, d.Last, err)
+		}
+		if e := t.Entries[f.Seq-1]; !e.Flags.Has(InFold) || int(e.Part) != fold+1 || f.Raw == nil {
+			continue
+		}
+		r := t.Dialect.Read(f.Stream, f.Raw)
+		each(&r, func(_ int, x *dialect.Reading) {
+			if toShows(x.Shows) != d.Shows {
+				return
+			}
+			if x.Snapshot {
+				b.Reset()
+			}
+			if x.Delta || x.Snapshot {
+				b.WriteString(x.Text)
+			}
+		})
+	}
+	return clip(b.String(), limit), nil
+}
