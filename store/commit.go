@@ -175,9 +175,15 @@ func (w *Writer) Commit(ctx context.Context, checkpoint []byte) error {
 }
 
 // Close commits what is pending and the session's end, durable against power
-// loss when it returns. On error it may be called again.
+// loss when it returns. A giant that is open ends without a terminator. On
+// error it may be called again.
 func (w *Writer) Close(ctx context.Context, e End) error {
 	w.until = max(w.until, e.Ended).Truncate(time.Microsecond)
+	for stream, g := range w.giants {
+		if g != nil {
+			w.endParts(Stream(stream), w.until, None)
+		}
+	}
 	w.seal()
 	err := w.db.durably(ctx, func() error {
 		return w.commit(ctx, func(tx *sql.Tx) error {
