@@ -1,59 +1,176 @@
 // Package redact finds secrets in frames and command lines and replaces them
 // by tokens: equal secrets get equal tokens, and a token does not tell the
 // secret.
+//
+// One automaton looks for the beginnings of all that could be a secret; a frame
+// without any costs one pass and no memory. Only a frame that has one is looked
+// at closely, also with the escapes of JSON decoded, level by level:
+//
+//	frame ─ pass ─ nothing: the frame itself
+//	           └─ suspect: views (decoded) ─ hits ─ merged ─ cut to strings ─ tokens
 package redact
 
 import (
+	"crypto/rand"
+	"fmt"
+	"regexp"
+	"sync/atomic"
+
 	"agentrec/internal/dialect"
 	"agentrec/store"
 )
 
 // Options says what counts as a secret besides well-known key shapes and names.
 type Options struct {
-	Key     []byte   // of the database: 32 bytes; tokens are keyed by it
+	Key     []byte   // of the database: 32 bytes; tokens are keyed by it. Random when empty
 	Environ []string // KEY=VALUE of the agent: values of secret-looking names are secrets
 	DotEnv  []byte   // contents of a .env file, read the same way
-	Rules   []string // regular expressions of the user; what they match is a secret
+	Rules   []string // regular expressions of the user; what they match (or their first group) is a secret
 }
 
-// Redactor replaces secrets. Safe for concurrent use once the dialect is set.
-type Redactor struct{}
+// Redactor replaces secrets. Safe for concurrent use.
+type Redactor struct {
+	key      []byte
+	auto     *automaton
+	patterns []pattern
+	rules    []*regexp.Regexp
+	raw      bool // a known value holds a backslash: look at frames as they are, too
+	deep     bool // a known value holds what JSON escapes: decode as deep as it goes
+	dialect  atomic.Pointer[dialect.Dialect]
+}
+
+// pattern is one word of the automaton and what it may be the beginning of.
+type pattern struct {
+	word   string
+	nature nature
+	shape  *shape
+	known  *known
+}
+
+type nature uint8
+
+const (
+	aShape nature = iota
+	aKnown
+	aName
+	aScheme // "Bearer "
+	aURL    // "://"
+	aPEM
+	aToken
+)
 
 // New returns a redactor.
-func New(o Options) (*Redactor, error) { panic("unwritten") }
+func New(o Options) (*Redactor, error) {
+	r := &Redactor{key: o.Key}
+	if len(r.key) == 0 {
+		r.key = make([]byte, 32)
+		rand.Read(r.key) // never fails (crypto/rand, Go 1.24)
+	}
+	for _, rule := range o.Rules {
+		re, err := regexp.Compile(rule)
+		if err != nil {
+			return nil, fmt.Errorf("reading the redaction rule %q: %w", rule, err)
+		}
+		r.rules = append(r.rules, re)
+	}
+	for i := range shapes {
+		r.patterns = append(r.patterns, pattern{word: folded(shapes[i].prefix), nature: aShape, shape: &shapes[i]})
+	}
+	for _, w := range anchors {
+		r.patterns = append(r.patterns, pattern{word: w, nature: aName})
+	}
+	r.patterns = append(r.patterns, pattern{word: "bearer ", nature: aScheme}, pattern{word: "://", nature: aURL},
+		pattern{word: "-----begin ", nature: aPEM}, pattern{word: tokenOpen, nature: aToken})
+	values, kinds := environment(append(o.Environ[:len(o.Environ):len(o.Environ)], dotEnv(o.DotEnv)...))
+	for i, v := range values {
+		for _, k := range forms(v, kinds[i]) {
+			if word := k.word(); word != "" {
+				r.patterns = append(r.patterns, pattern{word: word, nature: aKnown, known: &k})
+			}
+		}
+		for _, c := range []byte(v) {
+			r.raw = r.raw || c == '\\'
+			r.deep = r.deep || c == '\\' || c == '"' || c < ' '
+		}
+	}
+	words := make([]string, len(r.patterns))
+	for i, p := range r.patterns {
+		words[i] = p.word
+	}
+	r.auto = newAutomaton(words)
+	return r, nil
+}
 
-// SetDialect adds the secret paths of a dialect.
-func (r *Redactor) SetDialect(d *dialect.Dialect) { panic("unwritten") }
+// SetDialect adds the secret paths of a dialect. Frames under way in other
+// goroutines may still be read without them.
+func (r *Redactor) SetDialect(d *dialect.Dialect) { r.dialect.Store(d) }
+
+// secretPaths returns the places in this frame that the dialect calls secret.
+func (r *Redactor) secretPaths(stream store.Stream, raw []byte) dialect.Paths {
+	d := r.dialect.Load()
+	if d == nil || stream == store.Err || len(raw) == 0 {
+		return dialect.Paths{}
+	}
+	return d.Secret(stream, raw)
+}
+
+// passes bounds how often a frame is looked at again after secrets were taken
+// out of it: a token can be the edge that the next secret's shape asks for.
+const passes = 8
 
 // Frame returns the frame with its secrets replaced, raw itself when it has
-// none. Valid JSON stays valid JSON; all bytes outside secrets stay.
-func (r *Redactor) Frame(stream store.Stream, raw []byte) []byte { panic("unwritten") }
+// none. Valid JSON stays valid JSON; all bytes outside secrets stay. Doing it
+// again changes nothing.
+func (r *Redactor) Frame(stream store.Stream, raw []byte) []byte {
+	for range passes {
+		hits := r.find(stream, raw)
+		if len(hits) == 0 {
+			break
+		}
+		raw = r.replace(raw, hits)
+	}
+	return raw
+}
 
-// Argv returns a command line with its secrets replaced.
-func (r *Redactor) Argv(argv []string) []string { panic("unwritten") }
-
-// Giant returns a redactor for a frame that comes in parts.
-func (r *Redactor) Giant() *Giant { panic("unwritten") }
-
-// Giant redacts one frame of any length in bounded memory, by key names, key
-// shapes and known values, with an overlap between parts.
-type Giant struct{}
-
-// Next takes the next part and returns what may be stored so far; it holds
-// back what could begin a secret.
-func (g *Giant) Next(part []byte) []byte { panic("unwritten") }
-
-// End returns the rest.
-func (g *Giant) End() []byte { panic("unwritten") }
+// Text is Frame for text of no protocol: a file, a flag's value, a header.
+func (r *Redactor) Text(b []byte) []byte { return r.Frame(store.Err, b) }
 
 // Hit is a secret found.
 type Hit struct {
-	Kind       string // "api_key", "openai", "env:NAME", ...
+	Kind       string // "api_key", "openai", "password", ...: as in its token
 	Start, End int    // bytes of the input
 }
 
 // Find returns the secrets in a frame, in order; tokens are not secrets.
-func (r *Redactor) Find(stream store.Stream, raw []byte) []Hit { panic("unwritten") }
+func (r *Redactor) Find(stream store.Stream, raw []byte) []Hit {
+	var out []Hit
+	for _, h := range r.find(stream, raw) {
+		out = append(out, Hit{h.kind, h.start, h.end})
+	}
+	return out
+}
 
-// Token returns the token for a secret: "<redacted:KIND:HMAC8>".
-func (r *Redactor) Token(kind string, secret []byte) string { panic("unwritten") }
+// find returns the secrets of a frame, sorted and apart from each other.
+func (r *Redactor) find(stream store.Stream, raw []byte) []hit {
+	paths := r.secretPaths(stream, raw)
+	if paths.Empty() && len(r.rules) == 0 && !r.suspect(raw) {
+		return nil
+	}
+	s := &search{r: r, frame: raw}
+	s.run(paths)
+	return s.hits
+}
+
+// replace writes tokens over the hits.
+func (r *Redactor) replace(raw []byte, hits []hit) []byte {
+	out := make([]byte, 0, len(raw)+len(hits)*16)
+	at := 0
+	for _, h := range hits {
+		out = append(out, raw[at:h.start]...)
+		out = append(out, h.quote...)
+		out = r.token(out, h.kind, decodeTimes(raw[h.start:h.end], h.level))
+		out = append(out, h.quote...)
+		at = h.end
+	}
+	return append(out, raw[at:]...)
+}

@@ -1,0 +1,275 @@
+package redact
+
+import "strings"
+
+// shape is a well-known form of key: a prefix and what must follow it. The
+// forms are those the issuers print and secret scanners publish; the lengths
+// are a little below the real ones, for a key cut short is still most of a key.
+type shape struct {
+	kind   string
+	prefix string
+	class  *[256]bool // the bytes after the prefix
+	min    int        // how many of them at least
+	max    int        // at most, 0 for any number; one more and it is no key
+	left   *[256]bool // bytes that must not stand before it, nil for any
+	more   func(text []byte, start, end int) int
+}
+
+var (
+	alnum  = classOf("0-9A-Za-z")
+	word   = classOf("0-9A-Za-z_")
+	dashed = classOf("0-9A-Za-z_-")
+	dotted = classOf("0-9A-Za-z_.-")
+	upper  = classOf("0-9A-Z")
+	bearer = classOf("0-9A-Za-z._~+/=-")
+)
+
+// classOf turns "a-z_" into a table; a dash at the end is itself.
+func classOf(set string) *[256]bool {
+	var t [256]bool
+	for i := 0; i < len(set); i++ {
+		if i+2 < len(set) && set[i+1] == '-' {
+			for c := int(set[i]); c <= int(set[i+2]); c++ {
+				t[c] = true
+			}
+			i += 2
+			continue
+		}
+		t[set[i]] = true
+	}
+	return &t
+}
+
+// shapes is the list. A long prefix says enough by itself; a short one must
+// stand at the beginning of a word.
+var shapes = []shape{
+	{kind: "anthropic", prefix: "sk-ant-", class: dashed, min: 16},
+	{kind: "openai", prefix: "sk-proj-", class: dashed, min: 16},
+	{kind: "openai", prefix: "sk-svcacct-", class: dashed, min: 16},
+	{kind: "openai", prefix: "sk-admin-", class: dashed, min: 16},
+	{kind: "openrouter", prefix: "sk-or-v1-", class: dashed, min: 16},
+	{kind: "api_key", prefix: "sk-", class: dashed, min: 20, left: word, more: solid},
+	{kind: "google", prefix: "AIza", class: dashed, min: 35, left: word},
+	{kind: "google_oauth", prefix: "ya29.", class: dotted, min: 20, left: word},
+	{kind: "google_oauth", prefix: "GOCSPX-", class: dashed, min: 20},
+	{kind: "groq", prefix: "gsk_", class: alnum, min: 20, left: word},
+	{kind: "xai", prefix: "xai-", class: dashed, min: 20, left: word, more: solid},
+	{kind: "huggingface", prefix: "hf_", class: alnum, min: 20, left: word},
+	{kind: "replicate", prefix: "r8_", class: alnum, min: 20, left: word},
+	{kind: "perplexity", prefix: "pplx-", class: alnum, min: 20, left: word},
+	{kind: "nvidia", prefix: "nvapi-", class: dashed, min: 20, left: word},
+	{kind: "tavily", prefix: "tvly-", class: dashed, min: 16, left: word, more: digit},
+	{kind: "cerebras", prefix: "csk-", class: alnum, min: 20, left: word},
+	{kind: "github", prefix: "ghp_", class: alnum, min: 20, left: alnum},
+	{kind: "github", prefix: "gho_", class: alnum, min: 20, left: alnum},
+	{kind: "github", prefix: "ghu_", class: alnum, min: 20, left: alnum},
+	{kind: "github", prefix: "ghs_", class: alnum, min: 20, left: alnum},
+	{kind: "github", prefix: "ghr_", class: alnum, min: 20, left: alnum},
+	{kind: "github", prefix: "github_pat_", class: word, min: 20},
+	{kind: "gitlab", prefix: "glpat-", class: dotted, min: 16},
+	{kind: "grafana", prefix: "glsa_", class: word, min: 20, left: word},
+	{kind: "slack", prefix: "xoxa-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xoxb-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xoxe-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xoxe.", class: dotted, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xoxp-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xoxr-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xoxs-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xapp-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "aws", prefix: "AKIA", class: upper, min: 16, max: 16, left: alnum},
+	{kind: "aws", prefix: "ASIA", class: upper, min: 16, max: 16, left: alnum},
+	{kind: "npm", prefix: "npm_", class: alnum, min: 30, left: word},
+	{kind: "pypi", prefix: "pypi-AgE", class: dashed, min: 16},
+	{kind: "digitalocean", prefix: "dop_v1_", class: alnum, min: 20},
+	{kind: "sendgrid", prefix: "SG.", class: dashed, min: 16, left: word, more: secondPart},
+	{kind: "stripe", prefix: "sk_live_", class: alnum, min: 16, left: alnum},
+	{kind: "stripe", prefix: "rk_live_", class: alnum, min: 16, left: alnum},
+	{kind: "stripe", prefix: "sk_test_", class: alnum, min: 16, left: alnum},
+	{kind: "stripe", prefix: "whsec_", class: alnum, min: 16, left: word},
+	{kind: "linear", prefix: "lin_api_", class: alnum, min: 20, left: word},
+	{kind: "figma", prefix: "figd_", class: dashed, min: 20, left: word},
+	{kind: "shopify", prefix: "shpat_", class: alnum, min: 20, left: word},
+	{kind: "docker", prefix: "dckr_pat_", class: dashed, min: 16},
+	{kind: "vault", prefix: "hvs.", class: dashed, min: 20, left: word},
+	{kind: "age", prefix: "AGE-SECRET-KEY-1", class: upper, min: 20},
+	{kind: "jwt", prefix: "eyJ", class: dashed, min: 8, left: dashed, more: jwtParts},
+}
+
+// window bounds how far a test that may say no looks ahead, so that a frame
+// made of beginnings of keys costs no more than its length.
+const window = 256
+
+// match returns the end of the key that begins at start, or -1.
+func (s *shape) match(text []byte, start int) int {
+	i := start + len(s.prefix)
+	if i > len(text) || string(text[start:i]) != s.prefix || s.left != nil && !edge(text, start, s.left) {
+		return -1
+	}
+	from := i
+	for i < len(text) && s.class[text[i]] && (s.max == 0 || i-from <= s.max) {
+		i++
+	}
+	if n := i - from; n < s.min || s.max > 0 && n > s.max {
+		return -1
+	}
+	if s.more != nil {
+		return s.more(text, from, i)
+	}
+	return i
+}
+
+// begins is match for a hot path: it may say yes wrongly, never no.
+func (s *shape) begins(text []byte, start int) bool {
+	i := start + len(s.prefix)
+	if string(text[start:i]) != s.prefix || s.left != nil && !edge(text, start, s.left) {
+		return false
+	}
+	for n := 0; n < min(s.min, 12); n, i = n+1, i+1 {
+		if i >= len(text) {
+			return false
+		}
+		if !s.class[text[i]] {
+			return text[i] == '\\'
+		}
+	}
+	return true
+}
+
+// edge reports whether a word can begin at i: before it stands no byte of the
+// class, or one that belongs to an escape (\n, \u0022) or to a colour code.
+func edge(text []byte, i int, class *[256]bool) bool {
+	if i == 0 || !class[text[i-1]] {
+		return true
+	}
+	if i >= 2 && text[i-2] == '\\' && strings.IndexByte("abefnrtv0", text[i-1]) >= 0 {
+		return true
+	}
+	if i >= 6 && text[i-6] == '\\' && text[i-5] == 'u' || i >= 4 && text[i-4] == '\\' && text[i-3] == 'x' ||
+		i >= 3 && text[i-3] == '%' {
+		return true
+	}
+	if text[i-1] == 'm' {
+		j := i - 1
+		for j > 0 && i-j < 20 && (isDigit(text[j-1]) || text[j-1] == ';') {
+			j--
+		}
+		return j > 0 && text[j-1] == '['
+	}
+	return false
+}
+
+// solid demands what tells a key from a name made of words: a digit, and a
+// long stretch without a dash.
+func solid(text []byte, start, end int) int {
+	run, digits := 0, 0
+	for i := start; i < min(end, start+window); i++ {
+		switch c := text[i]; {
+		case c == '-' || c == '_':
+			run = 0
+		case isDigit(c):
+			digits++
+			fallthrough
+		default:
+			if run++; run >= 16 && digits > 0 {
+				return end
+			}
+		}
+	}
+	return -1
+}
+
+func digit(text []byte, start, end int) int {
+	for i := start; i < min(end, start+window); i++ {
+		if isDigit(text[i]) {
+			return end
+		}
+	}
+	return -1
+}
+
+// secondPart demands ".", then as much again.
+func secondPart(text []byte, start, end int) int {
+	i := end + 1
+	for i < len(text) && dashed[text[i]] {
+		i++
+	}
+	if end >= len(text) || text[end] != '.' || i-end < 17 {
+		return -1
+	}
+	return i
+}
+
+// jwtParts demands a payload and takes the signature, which may be missing
+// where a log cut it off.
+func jwtParts(text []byte, start, end int) int {
+	if end+4 > len(text) || string(text[end:end+4]) != ".eyJ" {
+		return -1
+	}
+	i := end + 1
+	for i < len(text) && dashed[text[i]] {
+		i++
+	}
+	if i < len(text) && text[i] == '.' {
+		for i++; i < len(text) && dashed[text[i]]; {
+			i++
+		}
+	}
+	return i
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// privateKey returns the end of the PEM private key that begins at start (with
+// "-----BEGIN "), or -1. A key whose end is missing counts up to the first byte
+// that cannot belong to it. quote says whether a byte ends the string around.
+func privateKey(text []byte, start int, quote func(i int) bool) int {
+	i := start + len("-----BEGIN ")
+	head := text[min(i, len(text)):min(i+48, len(text))]
+	n := strings.Index(string(head), "PRIVATE KEY")
+	if n < 0 {
+		return -1
+	}
+	i += n + len("PRIVATE KEY")
+	from, cut := i, -1
+	for i < len(text) {
+		c := text[i]
+		if c == '-' && i+8 <= len(text) && string(text[i:i+5]) == "-----" {
+			switch string(text[i+5 : i+8]) {
+			case "END":
+				i += 8
+				for i < len(text) && !(text[i] == '-' && i+5 <= len(text) && string(text[i:i+5]) == "-----") && pemByte(text[i]) {
+					i++
+				}
+				for i < len(text) && text[i] == '-' {
+					i++
+				}
+				return i
+			case "BEG":
+				return pemCut(from, cut, i)
+			}
+		}
+		if c == '"' && cut < 0 && quote(i) {
+			cut = i
+		}
+		if !pemByte(c) {
+			break
+		}
+		i++
+	}
+	return pemCut(from, cut, i)
+}
+
+// pemCut is the end of a key without an end, -1 when there is too little of it.
+func pemCut(from, cut, i int) int {
+	if cut >= 0 {
+		i = cut
+	}
+	if i-from < 40 {
+		return -1
+	}
+	return i
+}
+
+func pemByte(c byte) bool {
+	return alnum[c] || strings.IndexByte("+/=-:,. \r\n\t\\\"'", c) >= 0
+}
