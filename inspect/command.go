@@ -4,4 +4,8 @@ package inspect
 import "github.com/spf13/cobra"
 
 // Commands returns the commands of this package for the root command.
-func Commands() []*cobra.Command { return nil }
+func Commands() []*cobra.Command {
+	return []*cobra.Command{
+		newFilterTopic(),
+	}
+}
