@@ -33,8 +33,12 @@ func run(args []string) int {
 	ran := false
 	root := newRoot(&ran)
 	root.SetArgs(args)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	ctx := context.Background()
+	if !signal.Ignored(os.Interrupt) { // what was ignored when we started stays so, for an agent too
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
+	}
 	err := root.ExecuteContext(ctx)
 
 	var exit store.Exit

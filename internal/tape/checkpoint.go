@@ -1,0 +1,45 @@
+package tape
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"agentrec/store"
+)
+
+// place is a record's offset and what the tape holds before it.
+type place struct {
+	Offset int64                `json:"offset"`
+	Bytes  [store.Streams]int64 `json:"bytes"`  // of each stream
+	Events int64                `json:"events"` // event records
+}
+
+// checkpoint is stored with each commit. A drain that resumes reads again from
+// Anchor, the record where the oldest line begins that is not stored whole, and
+// skips what Done says is stored: so every byte is stored exactly once although
+// a line may begin in a much earlier record.
+type checkpoint struct {
+	Anchor place                `json:"anchor"`
+	Done   [store.Streams]int64 `json:"done"`   // bytes of each stream up to the line not yet stored whole
+	Parts  [store.Streams]int64 `json:"parts"`  // bytes stored of that line, as a giant
+	Events int64                `json:"events"` // event records stored
+}
+
+func (c checkpoint) encode() []byte {
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // numbers only
+	}
+	return b
+}
+
+func decodeCheckpoint(b []byte) (checkpoint, error) {
+	var c checkpoint
+	if len(b) == 0 {
+		return c, nil
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, fmt.Errorf("read the checkpoint: %w", err)
+	}
+	return c, nil
+}

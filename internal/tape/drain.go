@@ -1,0 +1,309 @@
+package tape
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"agentrec/internal/dialect"
+	"agentrec/internal/redact"
+	"agentrec/store"
+)
+
+// maxWeight is how many bytes of frames are added before they are committed.
+const maxWeight = 4 << 20
+
+// observed is how many stored frames a resumed drain shows the detector again.
+const observed = 200
+
+// Drain turns the records of one tape into frames and events of one session:
+// cut, detect, redact, store. It belongs to one goroutine at a time.
+type Drain struct {
+	db       *store.DB
+	reader   *reader
+	writer   *store.Writer
+	detector *dialect.Detector
+	redactor *redact.Redactor
+
+	at      place                // the next record
+	from    [store.Streams]int64 // bytes of each stream an earlier drain has stored
+	skip    int64                // events an earlier drain has stored
+	resumed [store.Streams]int64 // parts an earlier drain has stored of an open giant
+
+	lines  [store.Streams]line
+	done   [store.Streams]int64
+	held   [store.Streams]int64 // bytes of the open giant
+	events int64
+	lost   [store.Streams]int64 // said to be lost on the tape
+	now    time.Duration
+	weight int  // of what was added since the last commit
+	dirty  bool // something was read since the last commit
+	end    *End // the end record, when the tape has one
+}
+
+// newDrain begins or resumes the session of a tape. again tells that the
+// session may be in the database already.
+func newDrain(ctx context.Context, db *store.DB, r *reader, length int64, again bool) (*Drain, error) {
+	first, err := r.read(length)
+	if err != nil || first.kind != kindStart {
+		return nil, fmt.Errorf("read the start of the tape: %w", errors.Join(err, errTorn))
+	}
+	var s Start
+	if err := json.Unmarshal(first.data, &s); err != nil {
+		return nil, fmt.Errorf("read the start of the tape: %w", err)
+	}
+	d := &Drain{db: db, reader: r, at: place{Offset: r.next}}
+	if !s.Unredacted {
+		key, err := db.Secret(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d.redactor, err = redact.New(redact.Options{Key: key, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if again {
+		if err := d.resume(ctx, s); !errors.Is(err, store.ErrNotFound) {
+			if err != nil {
+				return nil, err
+			}
+			return d, nil
+		}
+	}
+	argv := s.Argv
+	if d.redactor != nil {
+		argv = d.redactor.Argv(argv)
+	}
+	d.writer, err = db.Begin(ctx, store.Start{
+		UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd,
+		Argv: argv, Version: s.Version, Unredacted: s.Unredacted,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, d.choose(ctx, s)
+}
+
+// resume goes on where an earlier drain of the tape ended.
+func (d *Drain) resume(ctx context.Context, s Start) error {
+	w, b, err := d.db.Resume(ctx, s.UID)
+	if err != nil {
+		return err
+	}
+	d.writer = w
+	c, err := decodeCheckpoint(b)
+	if err != nil {
+		return err
+	}
+	if c.Anchor.Offset > 0 {
+		d.at, d.from, d.done = c.Anchor, c.Done, c.Done
+		d.skip, d.events, d.resumed = c.Events, c.Events, c.Parts
+		d.reader.seek(c.Anchor.Offset)
+	}
+	d.now = w.Session().Ended
+	if s.Dialect == "" {
+		s.Dialect = w.Session().Dialect
+	}
+	return d.choose(ctx, s)
+}
+
+// choose sets the dialect that is known, or begins to detect it.
+func (d *Drain) choose(ctx context.Context, s Start) error {
+	if s.Dialect != "" {
+		if known, err := dialect.Load(s.Dialect); err == nil {
+			d.use(known)
+			return nil
+		}
+	}
+	d.detector = dialect.NewDetector(s.Argv)
+	for f, err := range d.writer.Session().Frames(ctx, 1, observed) {
+		if err != nil {
+			return err
+		}
+		if d.detector.Observe(f.Stream, f.Raw) {
+			d.decide()
+			break
+		}
+	}
+	return nil
+}
+
+func (d *Drain) decide() {
+	d.use(d.detector.Dialect())
+	d.detector = nil
+}
+
+func (d *Drain) use(known *dialect.Dialect) {
+	d.writer.SetDialect(known.Name())
+	if d.redactor != nil {
+		d.redactor.SetDialect(known)
+	}
+}
+
+// step reads on until the tape is at length (io.EOF), enough is waiting for a
+// commit or the time until has come.
+func (d *Drain) step(length int64, until time.Time) error {
+	for n := 0; d.weight < maxWeight; n++ {
+		if n%64 == 63 && !time.Now().Before(until) {
+			return nil
+		}
+		rec, err := d.reader.read(length)
+		if err != nil {
+			return err
+		}
+		if err := d.take(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take stores what one record says.
+func (d *Drain) take(rec record) error {
+	d.dirty = true
+	here := d.at
+	here.Offset = rec.offset
+	d.at.Offset = d.reader.next
+	switch rec.kind {
+	case kindIn, kindOut, kindErr:
+		s := store.Stream(rec.kind)
+		d.at.Bytes[s] += int64(len(rec.data))
+		if old := d.from[s] - here.Bytes[s]; old > 0 {
+			if old >= int64(len(rec.data)) {
+				return nil
+			}
+			rec.data = rec.data[old:]
+		}
+		return d.chunk(s, rec.time, rec.data, here)
+	case kindEvent:
+		d.at.Events++
+		var e event
+		if err := json.Unmarshal(rec.data, &e); err != nil || e.Stream >= store.Streams {
+			return fmt.Errorf("read an event of the tape: %w", errors.Join(err, errTorn))
+		}
+		if e.Kind == store.EventLost {
+			d.lost[e.Stream] += e.Bytes
+		}
+		if d.at.Events <= d.skip {
+			return nil
+		}
+		d.events++
+		return d.event(rec.time, e)
+	case kindEnd:
+		d.end = new(End)
+		return json.Unmarshal(rec.data, d.end)
+	}
+	return nil
+}
+
+func (d *Drain) event(t time.Duration, e event) error {
+	if e.Kind == store.EventEOF || e.Kind == store.EventLost {
+		if err := d.flush(e.Stream, t); err != nil {
+			return err
+		}
+	}
+	d.weight += 64
+	d.writer.Event(store.Event{Time: d.clock(t), Kind: e.Kind, Stream: e.Stream, Signal: e.Signal, Exit: e.Exit, Bytes: e.Bytes, Detail: e.Detail})
+	return nil
+}
+
+// flush ends a line that will not be continued.
+func (d *Drain) flush(s store.Stream, t time.Duration) error {
+	if !d.lines[s].begun {
+		return nil
+	}
+	return d.finish(s, t, nil, false)
+}
+
+// checkpoint returns where a later drain has to go on after what was taken.
+func (d *Drain) checkpoint() checkpoint {
+	c := checkpoint{Anchor: d.at, Done: d.done, Events: max(d.events, d.skip)}
+	for s := range d.lines {
+		l := &d.lines[s]
+		if l.begun && l.start.Offset < c.Anchor.Offset {
+			c.Anchor = l.start
+		}
+		c.Parts[s] = d.resumed[s]
+		if l.giant {
+			c.Parts[s] = l.parts + l.skip
+		}
+	}
+	return c
+}
+
+// commit stores what was taken. On error it all stays pending.
+func (d *Drain) commit(ctx context.Context) error {
+	if !d.dirty {
+		return nil
+	}
+	if err := d.writer.Commit(ctx, d.checkpoint().encode()); err != nil {
+		return err
+	}
+	d.weight, d.dirty = 0, false
+	return nil
+}
+
+// close stores the end of the session, durably.
+func (d *Drain) close(ctx context.Context, e *End, cut string) error {
+	end := store.End{State: store.Closed, Ended: d.now, Wire: d.at.Bytes}
+	if e != nil {
+		end.Exit, end.Wire = e.Exit, e.Wire
+		end.Ended = d.clock(e.Time)
+		var total int64
+		for s := range store.Streams {
+			total += e.Lost[s]
+			if rest := e.Lost[s] - d.lost[s]; rest > 0 {
+				d.lost[s] = e.Lost[s]
+				d.writer.Event(store.Event{Time: end.Ended, Kind: store.EventLost, Stream: store.Stream(s), Bytes: rest, Detail: e.Reason})
+			}
+		}
+		if total > 0 {
+			cut = fmt.Sprintf("%d bytes were forwarded but not recorded: %s", total, e.Reason)
+		}
+	}
+	for s := range store.Streams {
+		if err := d.flush(store.Stream(s), end.Ended); err != nil {
+			return err
+		}
+	}
+	if cut != "" {
+		end.State, end.Reason = store.Cut, cut
+		if d.end == nil && e == nil {
+			d.writer.Event(store.Event{Time: end.Ended, Kind: store.EventCut, Detail: cut})
+		}
+	}
+	if d.detector != nil {
+		d.decide()
+	}
+	return d.writer.Close(ctx, end)
+}
+
+// drainAll takes everything up to length and commits it.
+func (d *Drain) drainAll(ctx context.Context, length int64) error {
+	for {
+		err := d.step(length, time.Now().Add(commitEvery))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if ferr := d.commit(ctx); ferr != nil {
+			return ferr
+		}
+		if err != nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// sameFile reports whether the database file is still the one at path.
+func sameFile(opened os.FileInfo, path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, info)
+}

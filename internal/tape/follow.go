@@ -1,0 +1,223 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"agentrec/store"
+)
+
+// commitEvery is how often frames are committed while data flows: larger
+// transactions cost the hot path less, and a live view is that far behind.
+const commitEvery = 200 * time.Millisecond
+
+// Follower brings a running recorder's tape into the database.
+type Follower struct {
+	tape  *Tape
+	open  func(context.Context, string) (*store.DB, error)
+	db    *store.DB
+	info  os.FileInfo // of the database file as opened
+	drain *Drain
+	err   error // the last one, nil once a commit worked
+	torn  error // the tape cannot be read on
+}
+
+// Follower returns the one that drains t.
+func (t *Tape) Follower() *Follower { return &Follower{tape: t, open: store.Open} }
+
+// Err returns why the database is behind the tape, nil while it is not. It is
+// called after Run or Complete returned.
+func (f *Follower) Err() error { return f.err }
+
+// Run follows the tape until stop is closed, whatever happens to the database:
+// a failed open or commit is tried again, for ever. It is called on a thread of
+// low priority, and not again; what it leaves Complete takes in.
+func (f *Follower) Run(stop <-chan struct{}) {
+	ctx := context.Background()
+	for f.pause(commitEvery/4, stop) {
+		if err := f.turn(ctx, stop); err != nil {
+			f.err = err
+			if !f.pause(commitEvery/2+rand.N(commitEvery), stop) {
+				return
+			}
+		}
+	}
+}
+
+// turn brings the database up to the tape and waits until there is more.
+func (f *Follower) turn(ctx context.Context, stop <-chan struct{}) error {
+	if err := f.ready(ctx); err != nil {
+		return err
+	}
+	last := time.Now()
+	for {
+		err := f.step(last.Add(commitEvery))
+		if err != nil && !errors.Is(err, io.EOF) {
+			f.Close() // a record may be half taken: resume from the last commit
+			return err
+		}
+		if err == nil || time.Since(last) >= commitEvery {
+			if err := f.commit(ctx); err != nil {
+				return err
+			}
+			last = time.Now()
+		}
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if err == nil {
+			continue
+		}
+		if f.drain.dirty {
+			if !f.pause(time.Until(last.Add(commitEvery)), stop) {
+				return nil
+			}
+			continue
+		}
+		f.await(stop)
+		last = time.Now()
+	}
+}
+
+// await sleeps until the tape grows.
+func (f *Follower) await(stop <-chan struct{}) {
+	t := f.tape
+	t.idle.Store(true)
+	if t.length.Load() > f.drain.reader.next && t.idle.CompareAndSwap(true, false) {
+		return
+	}
+	select {
+	case <-t.wake:
+	case <-stop:
+	}
+}
+
+// step takes records; a tape that cannot be read on is reported once and then
+// counts as drained.
+func (f *Follower) step(until time.Time) error {
+	if f.torn != nil {
+		return io.EOF
+	}
+	err := f.drain.step(f.tape.length.Load(), until)
+	if errors.Is(err, errTorn) {
+		f.torn = err
+		return io.EOF
+	}
+	return err
+}
+
+// ready opens the database and begins the session, or does so again when the
+// file was deleted or replaced: the tape still holds the whole session.
+func (f *Follower) ready(ctx context.Context) error {
+	if f.drain != nil && sameFile(f.info, f.tape.db) {
+		return nil
+	}
+	f.Close()
+	db, err := f.open(ctx, f.tape.db)
+	if err != nil {
+		return err
+	}
+	f.db = db
+	if f.info, err = os.Stat(f.tape.db); err != nil {
+		return err
+	}
+	f.torn = nil
+	f.tape.drained.Store(0)
+	f.drain, err = newDrain(ctx, db, newReader(f.tape.file, f.tape.aead), f.tape.length.Load(), true)
+	return err
+}
+
+func (f *Follower) commit(ctx context.Context) error {
+	if !sameFile(f.info, f.tape.db) {
+		return errors.New("the database was deleted or replaced")
+	}
+	if err := f.drain.commit(ctx); err != nil {
+		return err
+	}
+	f.err = nil
+	f.tape.drained.Store(f.drain.checkpoint().Anchor.Offset)
+	return nil
+}
+
+// ErrBehind is a tape that could not be taken in whole in the time given. It
+// stays, and the next command that opens the database takes it in.
+var ErrBehind = errors.New("the session stays on its tape")
+
+// Complete takes in the rest and closes the session, trying until ctx ends;
+// then the tape is removed. On error the tape stays: the error is ErrBehind
+// alone when there was only too much to do, else it says what was in the way.
+func (f *Follower) Complete(ctx context.Context, e End) error {
+	for {
+		if f.err = f.complete(ctx, e); f.err == nil {
+			f.tape.remove()
+			return nil
+		}
+		if f.err == ErrBehind {
+			return f.err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; %w", f.err, ErrBehind)
+		case <-time.After(20*time.Millisecond + rand.N(50*time.Millisecond)):
+		}
+	}
+}
+
+func (f *Follower) complete(deadline context.Context, e End) error {
+	ctx := context.WithoutCancel(deadline)
+	if err := f.ready(ctx); err != nil {
+		return err
+	}
+	for {
+		if deadline.Err() != nil {
+			return ErrBehind
+		}
+		err := f.step(time.Now().Add(commitEvery))
+		if err != nil && !errors.Is(err, io.EOF) {
+			f.Close()
+			return err
+		}
+		if err != nil {
+			break
+		}
+		if err := f.commit(ctx); err != nil {
+			return err
+		}
+	}
+	cut := ""
+	if f.torn != nil {
+		cut = "the tape was damaged"
+	}
+	if err := f.drain.close(ctx, &e, cut); err != nil {
+		return err
+	}
+	if !sameFile(f.info, f.tape.db) {
+		return errors.New("the database was deleted or replaced")
+	}
+	return nil
+}
+
+// Close releases the database. It may be called again.
+func (f *Follower) Close() {
+	if f.db != nil {
+		f.db.Close()
+	}
+	f.db, f.drain = nil, nil
+}
+
+// pause waits and reports whether stop is still open.
+func (f *Follower) pause(d time.Duration, stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

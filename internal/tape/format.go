@@ -1,0 +1,153 @@
+package tape
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"agentrec/store"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// A tape is a file header and then records, all little-endian:
+//
+//	header  magic[8] version u16 zero[6] ulid[16]
+//	record  length u32, kind u8, zero[3], counter u64, stamp u64, sealed[length]
+//
+// stamp is microseconds since the session's start. sealed is AES-128-GCM with
+// the nonce (kind u32, counter u64) and the record's header as additional data,
+// so that nothing on the tape can be changed, moved or cut in the middle
+// unnoticed. The kinds in, out and err hold one chunk each, exactly as it was
+// read; start, event and end hold JSON. A start is always the first record.
+const (
+	magic      = "ARTAPE\r\n"
+	version    = 1
+	headerSize = 32
+	recordSize = 24
+	tagSize    = 16
+	keySize    = 16
+)
+
+// MaxChunk is the longest chunk that fits one record, in bytes.
+const MaxChunk = 64 << 10
+
+// maxSealed bounds what a reader takes for a record: JSON records may be longer
+// than a chunk.
+const maxSealed = 16 << 20
+
+type kind uint8
+
+const (
+	kindIn    = kind(store.In)
+	kindOut   = kind(store.Out)
+	kindErr   = kind(store.Err)
+	kindStart = kind(store.Streams)
+	kindEvent = kindStart + 1
+	kindEnd   = kindStart + 2
+	kinds     = int(kindEnd) + 1
+)
+
+// errTorn is a record that the tape ends within, or that was never written
+// whole: the end of what can be read.
+var errTorn = errors.New("the tape ends within a record")
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+func fileHeader(id ulid.ULID) []byte {
+	b := make([]byte, headerSize)
+	copy(b, magic)
+	binary.LittleEndian.PutUint16(b[8:], version)
+	copy(b[16:], id[:])
+	return b
+}
+
+func parseFileHeader(b []byte) (ulid.ULID, error) {
+	var id ulid.ULID
+	if len(b) < headerSize || string(b[:8]) != magic {
+		return id, errors.New("not a tape")
+	}
+	if v := binary.LittleEndian.Uint16(b[8:]); v != version {
+		return id, fmt.Errorf("tape version %d is newer than this agentrec", v)
+	}
+	copy(id[:], b[16:headerSize])
+	return id, nil
+}
+
+// sealer seals the records of one kind. It is used by one goroutine at a time
+// and allocates nothing once its buffer has grown.
+type sealer struct {
+	aead    cipher.AEAD
+	kind    kind
+	counter uint64
+	nonce   [12]byte
+	buf     []byte
+}
+
+func newSealer(aead cipher.AEAD, k kind, size int) *sealer {
+	s := &sealer{aead: aead, kind: k, buf: make([]byte, 0, recordSize+size+tagSize)}
+	binary.LittleEndian.PutUint32(s.nonce[:], uint32(k))
+	return s
+}
+
+// seal returns the record for p; it is valid until the next call. A counter is
+// never used twice, whether or not the record reaches the tape.
+func (s *sealer) seal(t time.Duration, p []byte) []byte {
+	s.counter++
+	if need := recordSize + len(p) + tagSize; cap(s.buf) < need {
+		s.buf = make([]byte, 0, need)
+	}
+	h := s.buf[:recordSize]
+	binary.LittleEndian.PutUint32(h, uint32(len(p)+tagSize))
+	binary.LittleEndian.PutUint32(h[4:], uint32(s.kind))
+	binary.LittleEndian.PutUint64(h[8:], s.counter)
+	binary.LittleEndian.PutUint64(h[16:], uint64(t/time.Microsecond))
+	binary.LittleEndian.PutUint64(s.nonce[4:], s.counter)
+	return s.aead.Seal(h, s.nonce[:], p, h)
+}
+
+// record is one opened record.
+type record struct {
+	kind   kind
+	time   time.Duration
+	offset int64 // where it begins on the tape
+	data   []byte
+}
+
+type recordHeader struct {
+	length int
+	kind   kind
+	time   time.Duration
+}
+
+func parseRecordHeader(h []byte) (recordHeader, error) {
+	length := binary.LittleEndian.Uint32(h)
+	k := binary.LittleEndian.Uint32(h[4:])
+	if length < tagSize || length > maxSealed || k >= uint32(kinds) {
+		return recordHeader{}, errTorn
+	}
+	us := binary.LittleEndian.Uint64(h[16:])
+	return recordHeader{int(length), kind(k), time.Duration(us) * time.Microsecond}, nil
+}
+
+// open opens a sealed record in place: b is its header and its sealed bytes.
+func open(aead cipher.AEAD, b []byte) ([]byte, error) {
+	var nonce [12]byte
+	copy(nonce[:4], b[4:8])
+	copy(nonce[4:], b[8:16])
+	sealed := b[recordSize:]
+	p, err := aead.Open(sealed[:0], nonce[:], sealed, b[:recordSize])
+	if err != nil {
+		return nil, errTorn
+	}
+	return p, nil
+}

@@ -1,0 +1,31 @@
+//go:build unix
+
+package tape
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock takes the owner's lock of a tape without waiting. It belongs to the open
+// file and goes with the last descriptor of it, however its process ends.
+func lock(f *os.File) (bool, error) {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		}
+		return false, err
+	}
+}
+
+// full reports whether err says that there is no room left.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}

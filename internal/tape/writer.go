@@ -1,0 +1,300 @@
+package tape
+
+import (
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"agentrec/store"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// maxBacklog is how much may wait on a tape for the drain.
+const maxBacklog = 4 << 30
+
+var (
+	errFull      = errors.New("the tape is full: the disk is too slow or too small for this rate")
+	errAbandoned = errors.New("the file system of the database does not answer")
+)
+
+// Tape is the side file of one session while its recorder runs. Chunks of one
+// stream are appended by one goroutine; different streams, events and the
+// drain do not need to know of each other.
+type Tape struct {
+	path    string
+	db      string // resolved path of the database
+	keyPath string
+	id      string
+	aead    cipher.AEAD
+	file    *os.File
+	began   time.Time // with the monotonic clock
+
+	mu    sync.Mutex // orders appends
+	end   int64
+	lanes [kinds]*lane
+	other sync.Mutex // orders events, which many goroutines add
+
+	drained atomic.Int64 // offset up to which the database has it
+	limit   atomic.Int64 // of end - drained
+	dead    atomic.Bool  // abandoned or finished: nothing is appended any more
+	frozen  atomic.Bool
+	length  atomic.Int64 // = end, for the drain
+	idle    atomic.Bool  // the drain sleeps until wake
+	wake    chan struct{}
+	failure atomic.Pointer[string]
+}
+
+// lane is what a Tape keeps for one kind of record.
+type lane struct {
+	seal *sealer
+	wire atomic.Int64 // bytes handed to Append
+	lost atomic.Int64 // bytes of these that are not on the tape
+	said int64        // of lost: what the tape tells already
+}
+
+// Create makes the tape of a new session beside the database at path, and locks
+// it. Nothing of the database is touched. The caller ends with Discard, or with
+// Finish and a drain.
+func Create(path string, s Start) (*Tape, error) {
+	db, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	id, err := ulid.New(ulid.Timestamp(s.Started), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	s.UID = id.String()
+	key := newKey()
+	aead, err := newAEAD(key)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tape{path: db + infix + s.UID, db: db, id: s.UID, aead: aead, began: s.Started, wake: make(chan struct{}, 1)}
+	for k := range t.lanes {
+		size := 512
+		if k < store.Streams {
+			size = MaxChunk
+		}
+		t.lanes[k] = &lane{seal: newSealer(aead, kind(k), size)}
+	}
+	first, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	temp := t.path + fresh
+	t.file, err = os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	head := append(fileHeader(id), t.lanes[kindStart].seal.seal(0, first)...)
+	_, err = t.file.Write(head)
+	if err == nil {
+		var owned bool
+		if owned, err = lock(t.file); err == nil && !owned {
+			err = errors.New("locked by another process")
+		}
+	}
+	if err == nil {
+		t.keyPath = saveKey(t.id, key)
+		err = rename(t.file, temp, t.path)
+	}
+	if err != nil {
+		t.file.Close()
+		os.Remove(temp)
+		t.removeKey()
+		return nil, err
+	}
+	t.end = int64(len(head))
+	t.length.Store(t.end)
+	t.Measure()
+	return t, nil
+}
+
+// UID returns the id of the session.
+func (t *Tape) UID() string { return t.id }
+
+// Path returns the file the tape is kept in.
+func (t *Tape) Path() string { return t.path }
+
+// Now returns the time since the session's start, in whole microseconds.
+func (t *Tape) Now() time.Duration { return time.Since(t.began).Truncate(time.Microsecond) }
+
+// Append stamps, seals and appends a chunk of at most MaxChunk bytes. When it
+// returns nil the chunk survives the death of this process. On error it was
+// counted as lost, and nothing of it is on the tape.
+func (t *Tape) Append(stream store.Stream, chunk []byte) error {
+	l := t.lanes[stream]
+	l.wire.Add(int64(len(chunk)))
+	if t.dead.Load() {
+		l.lost.Add(int64(len(chunk)))
+		return errAbandoned
+	}
+	rec := l.seal.seal(t.Now(), chunk)
+	t.mu.Lock()
+	err := t.write(l, stream, rec)
+	t.mu.Unlock()
+	if err != nil {
+		l.lost.Add(int64(len(chunk)))
+		t.fail(err)
+		return err
+	}
+	return nil
+}
+
+// write appends one record, after word of what was lost before it. A record
+// that does not fit whole is taken back. Callers hold mu.
+func (t *Tape) write(l *lane, stream store.Stream, rec []byte) error {
+	if t.end+int64(len(rec))-t.drained.Load() > t.limit.Load() {
+		return errFull
+	}
+	if lost := l.lost.Load(); lost > l.said {
+		e, err := json.Marshal(event{Kind: store.EventLost, Stream: stream, Bytes: lost - l.said, Detail: t.Failure()})
+		if err != nil {
+			return err
+		}
+		t.other.Lock()
+		err = t.put(t.lanes[kindEvent].seal.seal(t.Now(), e))
+		t.other.Unlock()
+		if err != nil {
+			return err
+		}
+		l.said = lost
+	}
+	return t.put(rec)
+}
+
+func (t *Tape) put(rec []byte) error {
+	n, err := t.file.Write(rec)
+	if err != nil {
+		if n > 0 {
+			err = errors.Join(err, t.file.Truncate(t.end))
+		}
+		return err
+	}
+	t.end += int64(len(rec))
+	t.length.Store(t.end)
+	if t.idle.Load() && t.idle.CompareAndSwap(true, false) {
+		t.wake <- struct{}{}
+	}
+	return nil
+}
+
+// Event appends a lifecycle event, stamped now. A failure is not reported: the
+// end of the session tells the rest.
+func (t *Tape) Event(e store.Event) {
+	if t.dead.Load() {
+		return
+	}
+	b, err := json.Marshal(event{e.Kind, e.Stream, e.Signal, e.Exit, e.Bytes, e.Detail})
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.other.Lock()
+	defer t.other.Unlock()
+	if err := t.put(t.lanes[kindEvent].seal.seal(t.Now(), b)); err != nil {
+		t.fail(err)
+	}
+}
+
+// Finish appends how the session ended, after which nothing is appended any
+// more, and returns it.
+func (t *Tape) Finish(exit *store.Exit) End {
+	e := End{Time: t.Now(), Exit: exit}
+	for s := range store.Streams {
+		e.Wire[s], e.Lost[s] = t.lanes[s].wire.Load(), t.lanes[s].lost.Load()
+	}
+	if t.frozen.Load() {
+		e.Reason = t.Failure()
+		return e
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for s := range store.Streams {
+		e.Wire[s], e.Lost[s] = t.lanes[s].wire.Load(), t.lanes[s].lost.Load()
+	}
+	e.Reason = t.Failure()
+	if t.dead.Swap(true) {
+		return e
+	}
+	if b, err := json.Marshal(e); err == nil {
+		if err := t.put(t.lanes[kindEnd].seal.seal(e.Time, b)); err != nil {
+			t.fail(err)
+		}
+	}
+	return e
+}
+
+// Abandon gives the tape up because an append does not come back: from now on
+// every chunk is only counted.
+func (t *Tape) Abandon() {
+	t.frozen.Store(true)
+	t.fail(errAbandoned)
+	t.dead.Store(true)
+}
+
+// Undo corrects the count of a chunk that was given up and then appended after
+// all.
+func (t *Tape) Undo(stream store.Stream, n int) { t.lanes[stream].lost.Add(int64(-n)) }
+
+// Lost counts n forwarded bytes of a chunk that another goroutine still tries
+// to append.
+func (t *Tape) Lost(stream store.Stream, n int) { t.lanes[stream].lost.Add(int64(n)) }
+
+// Failure says why bytes were lost, "" when none were. The first reason stands.
+func (t *Tape) Failure() string {
+	if s := t.failure.Load(); s != nil {
+		return *s
+	}
+	return ""
+}
+
+func (t *Tape) fail(err error) {
+	s := reason(err)
+	t.failure.CompareAndSwap(nil, &s)
+}
+
+// reason is an error less the names of files, which say nothing to people.
+func reason(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return fmt.Sprint(err)
+}
+
+// Measure sets how long the tape may grow by the space that is free now.
+func (t *Tape) Measure() {
+	limit := int64(maxBacklog)
+	if room, ok := free(t.path); ok {
+		used := t.length.Load() - t.drained.Load()
+		limit = min(limit, (room+used)/2)
+	}
+	t.limit.Store(limit)
+}
+
+// Discard removes the tape: nothing was recorded.
+func (t *Tape) Discard() { t.remove() }
+
+// remove unlinks the tape and its key. The lock is held until then, so that no
+// opener takes the tape for a dead one.
+func (t *Tape) remove() {
+	t.dead.Store(true)
+	removeFile(t.file, t.path)
+	t.removeKey()
+}
+
+func (t *Tape) removeKey() {
+	if t.keyPath != "" {
+		os.Remove(t.keyPath)
+	}
+}

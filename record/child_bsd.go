@@ -1,0 +1,24 @@
+//go:build unix && !linux
+
+package record
+
+import "syscall"
+
+// pipe makes a blocking pipe that no other child inherits.
+func pipe(ends []fd) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := syscall.Pipe(ends); err != nil {
+		return err
+	}
+	syscall.CloseOnExec(ends[0])
+	syscall.CloseOnExec(ends[1])
+	return nil
+}
+
+// attributes is empty: there is no parent-death signal here. When we are
+// killed the agent sees its stdin end.
+func attributes() *syscall.SysProcAttr { return nil }
+
+// lowerPriority does nothing: a priority belongs to the whole process here.
+func lowerPriority() {}

@@ -1,0 +1,57 @@
+package record
+
+import (
+	"os"
+	"time"
+
+	"agentrec/store"
+)
+
+// How long an agent may stay when its client is gone.
+const (
+	graceToEnd  = 10 * time.Second // to end by itself
+	graceToTerm = 5 * time.Second  // to end after TERM
+)
+
+// client is the process that uses the agent, as far as we can see it.
+type client struct {
+	parent int
+	gone   time.Time // since when, zero while it is there
+	termed bool
+	family []process // the agent and its descendants, when TERM was sent
+	killed bool
+}
+
+func newClient() *client { return &client{parent: os.Getppid()} }
+
+// look ends an agent that nobody can use any more: its client neither writes
+// nor reads, or is dead. The agent is never ended for any other reason.
+func (c *client) look(p *proxy) {
+	if !c.isGone(p) {
+		c.gone = time.Time{}
+		return
+	}
+	now := time.Now()
+	if c.gone.IsZero() {
+		c.gone = now
+	}
+	switch {
+	case !c.termed && now.Sub(c.gone) >= graceToEnd:
+		c.termed = true
+		c.family = descendants(p.child.process.Pid)
+		terminate(c.family)
+	case c.termed && !c.killed && now.Sub(c.gone) >= graceToEnd+graceToTerm:
+		c.killed = true
+		kill(append(c.family, descendants(p.child.process.Pid)...))
+	}
+}
+
+func (c *client) isGone(p *proxy) bool {
+	if c.termed {
+		return true
+	}
+	if ppid := os.Getppid(); ppid != c.parent && !survivesParent() {
+		return true
+	}
+	return p.pump(store.In).ended.Load() && (p.pump(store.Out).hung.Load() || hungUp(stdout))
+}

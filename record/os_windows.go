@@ -1,0 +1,80 @@
+package record
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"agentrec/store"
+)
+
+// What Windows does differently: a signal cannot be sent to another process
+// but to end it, so none is passed on (the console sends ^C to the agent as
+// well); an agent has an exit status only; and an agent whose recorder is
+// ended sees the end of its input.
+
+type fd = syscall.Handle
+
+var (
+	stdin  = syscall.Stdin
+	stdout = syscall.Stdout
+	stderr = syscall.Stderr
+)
+
+const termSignal = syscall.SIGKILL
+
+func read(f fd, p []byte) (int, error) {
+	n, err := syscall.Read(f, p)
+	if errors.Is(err, syscall.ERROR_BROKEN_PIPE) {
+		return 0, nil
+	}
+	return n, err
+}
+
+func writeAll(f fd, p []byte) error {
+	for len(p) > 0 {
+		n, err := syscall.Write(f, p)
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+func release(f fd) {
+	if f != stderr {
+		syscall.CloseHandle(f)
+	}
+}
+
+func hungUp(fd) bool { return false }
+
+func pipe(ends []fd) error { return syscall.Pipe(ends) }
+
+func closeAll(list []fd) {
+	for _, f := range list {
+		syscall.CloseHandle(f)
+	}
+}
+
+func attributes() *syscall.SysProcAttr { return nil }
+
+func exitOf(state *os.ProcessState) store.Exit { return store.Exit{Code: state.ExitCode()} }
+
+func lowerPriority() {}
+
+type signals struct{ c chan os.Signal }
+
+func catchSignals() *signals {
+	s := &signals{make(chan os.Signal, 16)}
+	signal.Notify(s.c, os.Interrupt, syscall.SIGTERM)
+	return s
+}
+
+func (s *signals) stop() { signal.Stop(s.c) }
+
+func passOn(os.Signal) (string, bool) { return "", false }
+
+func survivesParent() bool { return true }

@@ -1,0 +1,176 @@
+// Package record runs an agent behind a transparent proxy and records what
+// passes. One chunk's way, the same for all three streams:
+//
+//	client --fd 0--> read -> stamp, seal, append to the tape -> write --pipe--> agent
+//
+// Each stream has one goroutine on a thread of its own with plain blocking
+// reads and writes. Behind them one goroutine of low priority brings the tape
+// into the database; nothing on the way of a chunk waits for it.
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"agentrec/internal/tape"
+)
+
+// Options says what to run and where to record it.
+type Options struct {
+	DB       string // database; created when missing
+	Name     string
+	Tags     map[string]string
+	Dialect  string   // name or file; "" is decided by the first frames
+	Rules    []string // regular expressions; what they match is a secret
+	NoRedact bool
+	Argv     []string  // the agent's command
+	Version  string    // of this agentrec, kept with the session
+	Stderr   io.Writer // for people; nil is os.Stderr
+}
+
+// drainAtExit is how long an ending recorder works on what is not in the
+// database yet; the rest stays on the tape for the next command.
+const drainAtExit = time.Second
+
+// threads is the least GOMAXPROCS of a recorder. With fewer the goroutines that
+// sit in blocking calls wait for the runtime to hand the only P around, up to
+// 10 ms while the drain computes; with these the operating system decides, also
+// on one CPU, and it knows that the drain has low priority.
+const threads = 6
+
+// Run starts the agent as a child of this process, stands between it and this
+// process's standard streams until it has ended, and records all of it. The
+// error is a store.Exit that tells how the agent ended, or a Failure. It does
+// not end when ctx does: the signals that people and clients send are passed on
+// to the agent, and its end is ours.
+func Run(_ context.Context, o Options) error {
+	if o.Stderr == nil {
+		o.Stderr = os.Stderr
+	}
+	if runtime.GOMAXPROCS(0) < threads {
+		runtime.GOMAXPROCS(threads)
+	}
+	path, err := lookPath(o.Argv[0])
+	if err != nil {
+		return err
+	}
+	environ := childEnviron(os.Environ())
+	start, err := o.start(environ)
+	if err != nil {
+		return Failure{statusOwn, err}
+	}
+	if err := usable(o.DB); err != nil {
+		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, err)}
+	}
+	t, err := tape.Create(o.DB, start)
+	if err != nil {
+		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, err)}
+	}
+	p := &proxy{tape: t, warn: &warner{w: o.Stderr}}
+	exit, err := p.run(path, o.Argv, environ)
+	if err != nil {
+		t.Discard()
+		return err
+	}
+	return exit
+}
+
+func (o *Options) start(environ []string) (tape.Start, error) {
+	s := tape.Start{
+		Name: o.Name, Tags: o.Tags, Started: time.Now(), Argv: o.Argv, Version: o.Version,
+		Dialect: o.Dialect, Unredacted: o.NoRedact,
+	}
+	var err error
+	if s.Cwd, err = os.Getwd(); err != nil {
+		return s, fmt.Errorf("find the working directory: %w", err)
+	}
+	if s.Host, err = os.Hostname(); err != nil {
+		s.Host = ""
+	}
+	if !o.NoRedact {
+		s.Rules, s.Environ, s.DotEnv = o.Rules, environ, dotEnv()
+	}
+	return s, nil
+}
+
+// dotEnv reads a .env in the working directory, as many agents do: its values
+// are secrets to look for.
+func dotEnv() []byte {
+	const name, most = ".env", 1 << 20
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// usable refuses what can never become a database, before the agent starts. It
+// only looks at files that no one in this process has open.
+func usable(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return pathless(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return pathless(err)
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a file")
+	}
+	head := make([]byte, 16)
+	n, err := io.ReadFull(f, head)
+	if n > 0 && (err != nil || string(head) != "SQLite format 3\x00") {
+		return errors.New("not a database; name another file with --db")
+	}
+	return nil
+}
+
+func pathless(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// childEnviron is what the agent inherits: not the settings of its recorder, or
+// an agent that records its own children would write into our database.
+func childEnviron(environ []string) []string {
+	kept := make([]string, 0, len(environ))
+	for _, e := range environ {
+		if !strings.HasPrefix(e, "AGENTREC_") {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// warner says one thing on stderr: people read the first line, and the stream
+// belongs to the agent.
+type warner struct {
+	w    io.Writer
+	said bool
+}
+
+func (w *warner) say(format string, args ...any) {
+	if w.said {
+		return
+	}
+	w.said = true
+	fmt.Fprintf(w.w, "agentrec: "+format+"\n", args...)
+}

@@ -1,0 +1,7 @@
+//go:build !linux && !windows
+
+package record
+
+import "syscall"
+
+const termSignal = syscall.SIGTERM
