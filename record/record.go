@@ -66,11 +66,11 @@ func Run(_ context.Context, o Options) error {
 		return Failure{statusOwn, err}
 	}
 	if err := usable(o.DB); err != nil {
-		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, err)}
+		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 	}
 	t, err := tape.Create(o.DB, start)
 	if err != nil {
-		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, err)}
+		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 	}
 	p := &proxy{tape: t, warn: &warner{w: o.Stderr}}
 	exit, err := p.run(path, o.Argv, environ)
@@ -122,12 +122,12 @@ func usable(path string) error {
 		return nil
 	}
 	if err != nil {
-		return pathless(err)
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return pathless(err)
+		return err
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("not a file")

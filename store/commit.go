@@ -37,10 +37,10 @@ func (db *DB) Begin(ctx context.Context, s Start) (*Writer, error) {
 	}
 	w := &Writer{db: db, turn: 1, dialect: s.Dialect}
 	err = db.change(ctx, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, `INSERT INTO session (uid, name, started, host, cwd, argv, version, dialect, parent,
+		r, err := tx.ExecContext(ctx, `INSERT INTO session (id, uid, name, started, host, cwd, argv, version, dialect, parent,
 			unredacted, edited, state, reason, ended, last_seq, chains, wire_in, wire_out, wire_err, turn)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, ?, -1, -1, -1, 1)`,
-			s.UID, s.Name, s.Started.UnixMicro(), s.Host, s.Cwd, string(argv), s.Version, s.Dialect, s.Parent,
+			VALUES (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, ?, -1, -1, -1, 1)`,
+			s.ID, s.UID, s.Name, s.Started.UnixMicro(), s.Host, s.Cwd, string(argv), s.Version, s.Dialect, s.Parent,
 			s.Unredacted, s.Edited, Recording, packChains(w.chains))
 		if err != nil {
 			return err

@@ -120,6 +120,7 @@ func (db *DB) refresh(ctx context.Context, s *Session) error {
 		return fmt.Errorf("reading session %d of %s: %w", s.ID, db.path, ErrNotFound)
 	}
 	*s = *list[0]
+	db.mark(s)
 	return nil
 }
 

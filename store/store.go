@@ -35,6 +35,8 @@ type DB struct {
 	retired  []*reading
 	recent   []*unpacked // chunks decoded last, newest first
 	isClosed bool
+
+	over overlay
 }
 
 // Path returns the file the recording was opened from, "" for a temporary one.
@@ -63,6 +65,9 @@ func (db *DB) Close() error {
 	if db.write != nil {
 		errs = append(errs, db.write.Close())
 	}
+	if db.over.from != nil {
+		errs = append(errs, db.over.from.Close())
+	}
 	db.packer.close()
 	db.unpacker.Close()
 	if err := errors.Join(errs...); err != nil {
@@ -78,6 +83,9 @@ func (db *DB) Sessions(ctx context.Context) ([]*Session, error) {
 		list, err = db.loadSessions(ctx, pool, "ORDER BY s.id")
 		return err
 	})
+	if err == nil {
+		list, err = db.laidOver(ctx, list)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the sessions of %s: %w", db.path, err)
 	}

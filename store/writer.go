@@ -4,6 +4,7 @@ import "time"
 
 // Start is what is known of a session when its recording begins.
 type Start struct {
+	ID         int64  // the next one when zero
 	UID        string // a new ULID when empty
 	Name       string
 	Tags       map[string]string

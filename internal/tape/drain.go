@@ -43,11 +43,12 @@ type Drain struct {
 	weight int  // of what was added since the last commit
 	dirty  bool // something was read since the last commit
 	end    *End // the end record, when the tape has one
+	cut    bool // said so
 }
 
-// newDrain begins or resumes the session of a tape. again tells that the
-// session may be in the database already.
-func newDrain(ctx context.Context, db *store.DB, r *reader, length int64, again bool) (*Drain, error) {
+// newDrain begins or resumes the session of a tape. secret is the redaction
+// key; id is the number of a session that begins, 0 for the next one.
+func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, length, id int64) (*Drain, error) {
 	first, err := r.read(length)
 	if err != nil || first.kind != kindStart {
 		return nil, fmt.Errorf("read the start of the tape: %w", errors.Join(err, errTorn))
@@ -58,29 +59,20 @@ func newDrain(ctx context.Context, db *store.DB, r *reader, length int64, again 
 	}
 	d := &Drain{db: db, reader: r, at: place{Offset: r.next}}
 	if !s.Unredacted {
-		key, err := db.Secret(ctx)
-		if err != nil {
-			return nil, err
-		}
-		d.redactor, err = redact.New(redact.Options{Key: key, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
+		d.redactor, err = redact.New(redact.Options{Key: secret, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if again {
-		if err := d.resume(ctx, s); !errors.Is(err, store.ErrNotFound) {
-			if err != nil {
-				return nil, err
-			}
-			return d, nil
-		}
+	if err := d.resume(ctx, s); !errors.Is(err, store.ErrNotFound) {
+		return d, err
 	}
 	argv := s.Argv
 	if d.redactor != nil {
 		argv = d.redactor.Argv(argv)
 	}
 	d.writer, err = db.Begin(ctx, store.Start{
-		UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd,
+		ID: id, UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd,
 		Argv: argv, Version: s.Version, Unredacted: s.Unredacted,
 	})
 	if err != nil {
@@ -273,7 +265,8 @@ func (d *Drain) close(ctx context.Context, e *End, cut string) error {
 	}
 	if cut != "" {
 		end.State, end.Reason = store.Cut, cut
-		if d.end == nil && e == nil {
+		if e == nil && !d.cut {
+			d.cut = true
 			d.writer.Event(store.Event{Time: end.Ended, Kind: store.EventCut, Detail: cut})
 		}
 	}

@@ -16,15 +16,20 @@ import (
 // transactions cost the hot path less, and a live view is that far behind.
 const commitEvery = 200 * time.Millisecond
 
+// mostFailures is how often in a row a commit may fail before the database is
+// opened again.
+const mostFailures = 5
+
 // Follower brings a running recorder's tape into the database.
 type Follower struct {
-	tape  *Tape
-	open  func(context.Context, string) (*store.DB, error)
-	db    *store.DB
-	info  os.FileInfo // of the database file as opened
-	drain *Drain
-	err   error // the last one, nil once a commit worked
-	torn  error // the tape cannot be read on
+	tape   *Tape
+	open   func(context.Context, string) (*store.DB, error)
+	db     *store.DB
+	info   os.FileInfo // of the database file as opened
+	drain  *Drain
+	err    error // the last one, nil once a commit worked
+	failed int   // commits in a row
+	torn   error // the tape cannot be read on
 }
 
 // Follower returns the one that drains t.
@@ -130,8 +135,16 @@ func (f *Follower) ready(ctx context.Context) error {
 	}
 	f.torn = nil
 	f.tape.drained.Store(0)
-	f.drain, err = newDrain(ctx, db, newReader(f.tape.file, f.tape.aead), f.tape.length.Load(), true)
-	return err
+	secret, err := db.Secret(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := newDrain(ctx, db, secret, newReader(f.tape.file, f.tape.aead), f.tape.length.Load(), 0)
+	if err != nil {
+		return err
+	}
+	f.drain = d
+	return nil
 }
 
 func (f *Follower) commit(ctx context.Context) error {
@@ -139,9 +152,12 @@ func (f *Follower) commit(ctx context.Context) error {
 		return errors.New("the database was deleted or replaced")
 	}
 	if err := f.drain.commit(ctx); err != nil {
+		if f.failed++; f.failed >= mostFailures {
+			f.Close() // more than a busy database: begin anew at the last commit
+		}
 		return err
 	}
-	f.err = nil
+	f.err, f.failed = nil, 0
 	f.tape.drained.Store(f.drain.checkpoint().Anchor.Offset)
 	return nil
 }
@@ -172,7 +188,9 @@ func (f *Follower) Complete(ctx context.Context, e End) error {
 
 func (f *Follower) complete(deadline context.Context, e End) error {
 	ctx := context.WithoutCancel(deadline)
-	if err := f.ready(ctx); err != nil {
+	if err := f.ready(ctx); errors.Is(err, store.ErrEnded) {
+		return nil // an earlier try got further than it knew
+	} else if err != nil {
 		return err
 	}
 	for {
@@ -209,7 +227,7 @@ func (f *Follower) Close() {
 	if f.db != nil {
 		f.db.Close()
 	}
-	f.db, f.drain = nil, nil
+	f.db, f.drain, f.failed = nil, nil, 0
 }
 
 // pause waits and reports whether stop is still open.

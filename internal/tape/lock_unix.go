@@ -10,9 +10,14 @@ import (
 
 // lock takes the owner's lock of a tape without waiting. It belongs to the open
 // file and goes with the last descriptor of it, however its process ends.
-func lock(f *os.File) (bool, error) {
+func lock(f *os.File) (bool, error) { return flock(f, syscall.LOCK_EX) }
+
+// share takes the lock of a tape without waiting, as one of several readers.
+func share(f *os.File) (bool, error) { return flock(f, syscall.LOCK_SH) }
+
+func flock(f *os.File, how int) (bool, error) {
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil

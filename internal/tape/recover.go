@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"agentrec/store"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // killed is why a session without an end on its tape was cut.
@@ -30,24 +33,34 @@ var errOwned = errors.New("the tape has an owner")
 
 // adopt opens a tape whose owner is gone and takes its lock. The caller closes
 // it. A missing key is no error: o.key is nil then.
-func adopt(path string) (*orphan, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, os.ErrPermission) {
+// take is lock, or share for a reader that leaves the tape where it is.
+func adopt(path string, take func(*os.File) (bool, error)) (*orphan, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // some file systems lock only what may be written
+	if err != nil {
 		f, err = os.Open(path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	o := &orphan{path: path, file: f}
-	if err := o.own(); err != nil {
+	if err := o.own(take); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return o, nil
 }
 
-func (o *orphan) own() error {
-	owned, err := lock(o.file)
+// started is when the session began, by its id.
+func (o *orphan) started() time.Time {
+	id, err := ulid.ParseStrict(o.id)
+	if err != nil {
+		return time.Time{}
+	}
+	return ulid.Time(id.Time())
+}
+
+func (o *orphan) own(take func(*os.File) (bool, error)) error {
+	owned, err := take(o.file)
 	if err != nil {
 		return err
 	}
@@ -78,50 +91,133 @@ func (o *orphan) own() error {
 	return nil
 }
 
-// drainInto brings the whole tape into db and closes the session.
-func (o *orphan) drainInto(ctx context.Context, db *store.DB) error {
+// drainInto brings the whole tape into db and closes the session. id is the
+// number the session gets when db does not have it, 0 for the next one.
+func (o *orphan) drainInto(ctx context.Context, db *store.DB, secret []byte, id int64) error {
 	aead, err := newAEAD(o.key)
 	if err != nil {
 		return err
 	}
-	d, err := newDrain(ctx, db, newReader(o.file, aead), o.size, true)
+	d, err := newDrain(ctx, db, secret, newReader(o.file, aead), o.size, id)
 	if err != nil {
 		return err
 	}
-	cut := ""
-	if err := d.drainAll(ctx, o.size); errors.Is(err, errTorn) {
-		// A record that its writer did not finish was not forwarded either.
-		if err := d.commit(ctx); err != nil {
-			return err
-		}
-	} else if err != nil {
+	// A record that its writer did not finish was not forwarded either.
+	if err := d.drainAll(ctx, o.size); err != nil && !errors.Is(err, errTorn) {
 		return err
 	}
+	if err := d.commit(ctx); err != nil {
+		return err
+	}
+	cut := ""
 	if d.end == nil {
 		cut = killed
 	}
 	return d.close(ctx, d.end, cut)
 }
 
+// mute is why a session is cut whose tape cannot be read.
+func (o *orphan) mute() string {
+	return fmt.Sprintf("%s, and %d bytes of its tape %s cannot be read: %v", killed, o.size, filepath.Base(o.path), errNoKey)
+}
+
 // takeOver brings the tapes that dead recorders left beside db into it. One
 // tape that cannot be read keeps no one from the others, and stays.
 func takeOver(ctx context.Context, db *store.DB, path string) error {
 	list, err := tapes(path)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	secret, err := db.Secret(ctx)
 	if err != nil {
 		return err
 	}
-	sweep(path)
 	for _, path := range list {
-		o, err := adopt(path)
+		o, err := adopt(path, lock)
 		if err != nil {
 			continue
 		}
-		if o.key != nil && o.drainInto(ctx, db) == nil {
+		if o.key == nil {
+			err = closeMute(ctx, db, o)
+		} else if err = o.drainInto(ctx, db, secret, 0); err == nil || errors.Is(err, store.ErrEnded) {
 			os.Remove(o.path)
 			os.Remove(o.keyPath)
 		}
 		o.close()
 		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// closeMute cuts the session of a tape without a key, so that lists tell of it.
+// The tape stays: the key may be on another machine.
+func closeMute(ctx context.Context, db *store.DB, o *orphan) error {
+	w, _, err := db.Resume(ctx, o.id)
+	if errors.Is(err, store.ErrNotFound) {
+		w, err = db.Begin(ctx, store.Start{UID: o.id, Started: o.started()})
+	}
+	if err != nil {
+		return err
+	}
+	end := store.End{State: store.Cut, Reason: o.mute(), Ended: w.Session().Ended, Wire: [store.Streams]int64{-1, -1, -1}}
+	return w.Close(ctx, end)
+}
+
+// lay brings the tapes that dead recorders left beside db into a temporary
+// database, and lets db show their sessions from there.
+func lay(ctx context.Context, db *store.DB, path string) error {
+	list, err := tapes(path)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	known, err := db.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	secret, err := db.Secret(ctx)
+	if err != nil {
+		return err
+	}
+	ids, next := map[string]*store.Session{}, int64(1)
+	for _, s := range known {
+		ids[s.UID] = s
+		next = max(next, s.ID+1)
+	}
+	var temp *store.DB
+	for _, path := range list {
+		o, err := adopt(path, share)
+		if err != nil {
+			continue
+		}
+		s := ids[o.id]
+		switch {
+		case s != nil && s.State != store.Recording:
+		case s != nil && o.key == nil:
+			db.Mark(o.id, o.mute())
+		default:
+			if temp == nil {
+				if temp, err = store.OpenTemp(ctx); err != nil {
+					o.close()
+					return err
+				}
+				db.Overlay(temp)
+			}
+			id := next
+			if s != nil {
+				id = s.ID
+			} else {
+				next++
+			}
+			if o.key != nil {
+				err = o.drainInto(ctx, temp, secret, id)
+			} else {
+				err = closeMute(ctx, temp, o)
+			}
+		}
+		o.close()
+		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -8,10 +8,10 @@ package tape
 
 import (
 	"context"
-	"time"
-
+	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"agentrec/store"
 )
@@ -19,25 +19,36 @@ import (
 // OpenWrite opens the database at path for writing, creates it when missing,
 // and takes over the tapes left by recorders that died. The caller closes it.
 func OpenWrite(ctx context.Context, path string) (*store.DB, error) {
-	db, err := store.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	full, err := resolve(path)
-	if err == nil {
-		err = takeOver(ctx, db, full)
-	}
-	if err != nil {
-		db.Close()
-		return nil, err
-	}
-	return db, nil
+	return with(ctx, path, store.Open, func(ctx context.Context, db *store.DB, full string) error {
+		sweep(full)
+		return takeOver(ctx, db, full)
+	})
 }
 
 // Open opens FILE for reading, whatever it is: a database, with left-over
 // tapes read as part of it, or a text file. Nothing is written to it or beside
 // it. The caller closes it.
-func Open(ctx context.Context, path string) (*store.DB, error) { return store.OpenRead(ctx, path) }
+func Open(ctx context.Context, path string) (*store.DB, error) {
+	return with(ctx, path, store.OpenRead, lay)
+}
+
+// with opens a database and does something about the tapes beside it.
+func with(ctx context.Context, path string, open func(context.Context, string) (*store.DB, error),
+	then func(context.Context, *store.DB, string) error) (*store.DB, error) {
+	db, err := open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	full, err := resolve(path)
+	if err == nil {
+		err = then(ctx, db, full)
+	}
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("read the tapes beside %s: %w", path, err)
+	}
+	return db, nil
+}
 
 // old is a file that no recorder is just about to lock.
 func old(info os.FileInfo) bool { return time.Since(info.ModTime()) > time.Minute }

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"slices"
+)
+
+// overlay is what a DB shows besides its own sessions.
+type overlay struct {
+	from  *DB
+	marks map[string]string // reasons, by UID
+}
+
+// Overlay makes db show the sessions of from as its own: one with a UID that db
+// has takes the place of that session, the others are added. What stands in the
+// file is not changed. db closes from when it is closed. It is called once, before db is
+// used by several goroutines.
+func (db *DB) Overlay(from *DB) { db.over.from = from }
+
+// Mark makes db show its open session uid as cut for a reason that the file
+// does not know yet. It is called before db is used by several goroutines.
+func (db *DB) Mark(uid, reason string) {
+	if db.over.marks == nil {
+		db.over.marks = map[string]string{}
+	}
+	db.over.marks[uid] = reason
+}
+
+// laidOver returns own with the overlay applied, oldest first.
+func (db *DB) laidOver(ctx context.Context, own []*Session) ([]*Session, error) {
+	for _, s := range own {
+		db.mark(s)
+	}
+	if db.over.from == nil {
+		return own, nil
+	}
+	more, err := db.over.from.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range more {
+		if i := slices.IndexFunc(own, func(o *Session) bool { return o.UID == s.UID }); i >= 0 {
+			own[i] = s
+		} else {
+			own = append(own, s)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b *Session) int { return int(a.ID - b.ID) })
+	return own, nil
+}
+
+func (db *DB) mark(s *Session) {
+	if reason, ok := db.over.marks[s.UID]; ok && s.State == Recording {
+		s.State, s.Reason = Cut, reason
+	}
+}
