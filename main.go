@@ -90,7 +90,7 @@ Exit statuses:
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("agentrec {{.Version}}\n")
-	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(), inspect.Commands()} {
+	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(nil), inspect.Commands()} {
 		root.AddCommand(list...)
 	}
 	root.AddCommand(&cobra.Command{

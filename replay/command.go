@@ -1,7 +1,127 @@
 // Package replay takes the agent's place and plays a recorded session to a client.
 package replay
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Recorder records the agent argv, spoken to by this process's own standard
+// streams, into the database file. Its error tells how the agent ended.
+type Recorder func(ctx context.Context, file string, argv []string) error
 
 // Commands returns the commands of this package for the root command.
-func Commands() []*cobra.Command { return nil }
+func Commands(record Recorder) []*cobra.Command {
+	return []*cobra.Command{replayCommand(record)}
+}
+
+func replayCommand(record Recorder) *cobra.Command {
+	var o Options
+	var match, pace, mode string
+	cmd := &cobra.Command{
+		Use:   "replay FILE [flags] [-- CMD ARGS...]",
+		Short: "Take the agent's place: play a recorded session to a client",
+		Long: `replay stands where the agent stood. It plays the recorded frames of the agent
+on stdout, each when its cause has arrived on stdin, compares what the client
+sends with what was recorded, and refuses what the recording does not hold with
+the protocol's own error.
+
+FILE is a database or a text session. With CMD, a missing FILE is recorded from
+it (--record once, the default); AGENTREC_RECORD beats the flag, and with CI set
+nothing is recorded.
+
+It leaves as the agent left when all went as recorded, with 3 when the client
+diverged and 4 when FILE cannot be played.`,
+		Example: `  agentrec replay session.db
+  agentrec replay session.db --session 3 --report report.json
+  agentrec replay tests/hello.agentrec -- phi serve`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			n := len(args)
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				n = dash
+			}
+			if n != 1 {
+				return fmt.Errorf("replay takes one FILE; write agentrec replay FILE, and a command to record after --")
+			}
+			return nil
+		},
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			var err error
+			if o.Match, err = parseMatch(match); err != nil {
+				return err
+			}
+			if o.Pace, err = ParsePace(pace); err != nil {
+				return err
+			}
+			if o.Order != "cause" && o.Order != "recorded" {
+				return fmt.Errorf("--order %q is not known; use cause or recorded", o.Order)
+			}
+			if o.Report != "" {
+				if ext := filepath.Ext(o.Report); ext != "" && reportFormats[ext] == nil {
+					if info, err := os.Stat(o.Report); err != nil || !info.IsDir() {
+						return fmt.Errorf("--report %s: end the name in one of %s, or name a directory", o.Report, strings.Join(reportExtensions(), ", "))
+					}
+				}
+			}
+			if _, err := recordMode(mode); err != nil {
+				return err
+			}
+			for _, b := range o.Bind {
+				if recorded, _, ok := strings.Cut(b, "="); !ok || recorded == "" {
+					return fmt.Errorf("--bind %q is no binding; write RECORDED=LIVE", b)
+				}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.File = args[0]
+			if done, err := recorded(cmd.Context(), o.File, mode, args[1:], record); done || err != nil {
+				return err
+			}
+			signals, stop := listen()
+			defer stop()
+			o.Signals = signals
+			o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
+			return Run(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id or last")
+	f.StringVar(&o.Dialect, "dialect", "", "dialect by name or table file, instead of the recorded one")
+	f.StringVar(&match, "match", "content", "how live frames must fit: exact, content, shape or kind")
+	f.StringArrayVar(&o.Ignore, "ignore", nil, "path that may differ, such as params._meta.** (repeatable)")
+	f.StringArrayVar(&o.IgnoreValue, "ignore-value", nil, "regular expression of values that may differ (repeatable)")
+	f.StringArrayVar(&o.Bind, "bind", nil, "RECORDED=LIVE: a value and what takes its place (repeatable)")
+	f.StringArrayVar(&o.Free, "free", nil, "label of client frames that nothing waits for (repeatable)")
+	f.StringVar(&o.Order, "order", "cause", "cause, or recorded: every frame waits for all recorded before it")
+	f.BoolVar(&o.AllowUnsent, "allow-unsent", false, "recorded frames that the client does not send are no divergence")
+	f.StringVar(&pace, "pace", "fast", "fast, recorded, or xN for N times the recorded speed")
+	f.DurationVar(&o.PaceCap, "pace-cap", 0, "longest pause with --pace, 0 for none")
+	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence after which a stall is reported, 0 for never")
+	f.StringVar(&o.Report, "report", "", "write the verdict to FILE.json, or into a directory, a file for each process")
+	f.StringVar(&mode, "record", "once", "with CMD: once records a missing FILE, always, never")
+	return cmd
+}
+
+func parseMatch(s string) (Level, error) {
+	if l, ok := levelNames[s]; ok {
+		return l, nil
+	}
+	return None, fmt.Errorf("--match %q is not known; use exact, content, shape or kind", s)
+}
+
+func reportExtensions() []string {
+	var out []string
+	for ext := range reportFormats {
+		out = append(out, ext)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxShown is how much of a value people see, in bytes.
+const maxShown = 160
+
+// human writes an entry as people read it on stderr.
+func human(n Entry) string {
+	var b strings.Builder
+	word := n.Kind
+	if n.Follows {
+		word += " (may follow from the first)"
+	}
+	live := ""
+	if n.Live > 0 {
+		live = fmt.Sprintf("live frame %d: ", n.Live)
+	}
+	fmt.Fprintf(&b, "agentrec: %s: %s%s\n", word, live, visible(n.Message))
+	for _, d := range n.Differences {
+		recorded, liveValue := around(d.Recorded, d.Live, maxShown)
+		fmt.Fprintf(&b, "  at %s\n", visible(place(d.Path)))
+		if n.Kind != Extra {
+			fmt.Fprintf(&b, "    recorded  %s\n", visible(orAbsent(recorded)))
+		}
+		fmt.Fprintf(&b, "    live      %s\n", visible(orAbsent(liveValue)))
+	}
+	if n.More > 0 {
+		fmt.Fprintf(&b, "  and %d differences more\n", n.More)
+	}
+	if n.Accept != "" {
+		fmt.Fprintf(&b, "  to accept it: %s\n", visible(n.Accept))
+	}
+	return b.String()
+}
+
+func orAbsent(s string) string {
+	if s == "" {
+		return "(absent)"
+	}
+	return s
+}
+
+// summary is the last word of a replay on stderr.
+func summary(r *Report) string {
+	what := fmt.Sprintf("%d of %d frames matched, %d of %d sent", r.In.Played, r.In.Recorded, r.Out.Played, r.Out.Recorded)
+	if n := r.Failed(); n > 0 {
+		divergences := "1 divergence"
+		if n > 1 {
+			divergences = strconv.Itoa(n) + " divergences"
+		}
+		return fmt.Sprintf("agentrec: replay of session %d failed: %s; %s\n", r.Session.ID, divergences, what)
+	}
+	return fmt.Sprintf("agentrec: replay of session %d passed: %s\n", r.Session.ID, what)
+}
+
+// visible makes control characters and broken UTF-8 visible, so that recorded
+// content cannot harm a terminal.
+func visible(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			q := strconv.QuoteRune(r)
+			b.WriteString(q[1 : len(q)-1])
+		}
+		i += n
+	}
+	return b.String()
+}

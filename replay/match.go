@@ -1,0 +1,399 @@
+package replay
+
+import (
+	"bytes"
+	"regexp"
+
+	"agentrec/internal/dialect"
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// Level is how well a live frame fits a recorded one.
+type Level int
+
+// The levels, each including the ones above it. Kind is a frame of equal role,
+// label and lane; Shape has the same keys and types; Content is equal less
+// volatile and ignored places; Exact is equal but for ids.
+const (
+	None Level = iota
+	Kind
+	Shape
+	Content
+	Exact
+)
+
+var levelNames = map[string]Level{"exact": Exact, "content": Content, "shape": Shape, "kind": Kind}
+
+func (l Level) String() string {
+	for name, level := range levelNames {
+		if level == l {
+			return name
+		}
+	}
+	return "none"
+}
+
+// matching is how live frames are compared with recorded ones.
+type matching struct {
+	least    Level
+	ignore   dialect.Paths
+	values   []*regexp.Regexp // differences between two values that both match are accepted
+	recorded bool             // --order recorded
+}
+
+// How many recorded frames a live one is compared with before the best so far
+// is taken, and how many more once one fits.
+const (
+	maxCandidates = 256
+	moreWhenFound = 16
+)
+
+// frame takes a live frame of the client and returns what it releases.
+func (e *engine) frame(raw []byte) []outgoing {
+	e.frames++
+	r := e.s.dialect.Read(store.In, raw)
+	if r.Role == dialect.Response {
+		e.answer(raw, &r)
+	} else {
+		e.ask(raw, &r)
+	}
+	return e.settle()
+}
+
+// answer matches a response to an agent request with the recorded one, whatever
+// it says.
+func (e *engine) answer(raw []byte, r *dialect.Reading) {
+	links := e.pairer.Next(e.frames, store.In, r)
+	if len(links) == 0 {
+		if i := e.first(raw, r, func(i int32) bool { return e.s.items[i].pair == 0 }); i != 0 {
+			e.take(i, raw, r)
+			return
+		}
+		e.verdict.extra(e, raw, r)
+		return
+	}
+	var taken int32
+	for _, l := range links {
+		a := e.s.items[l.Request.Seq].pair
+		switch {
+		case a == taken && a != 0:
+		case a == 0 || e.done[a]:
+			e.verdict.note(e, "answered", "the recording has no answer to this request of the agent", raw, r)
+		default:
+			taken = a
+			e.take(a, raw, r)
+		}
+	}
+}
+
+// take matches a live frame that cannot be refused with the recorded frame i;
+// what differs is a divergence.
+func (e *engine) take(i int32, raw []byte, r *dialect.Reading) {
+	fit := e.compare(i, raw)
+	if fit.level < e.o.least {
+		e.verdict.differs(e, i, raw, r, fit.differences)
+	} else {
+		e.verdict.inexact(e, i, raw, r, fit)
+	}
+	e.match(i, raw, r, fit)
+}
+
+// fit is how a live frame compares with a recorded one.
+type fit struct {
+	level       Level
+	differences []transcript.Difference
+	tokens      map[string]string // redaction tokens and what stands in their place
+}
+
+// ask matches a request, notification, cancel or raw frame with the best of the
+// recorded frames of its kind that are left.
+func (e *engine) ask(raw []byte, r *dialect.Reading) {
+	var best, nearest int32
+	var bestFit, nearestFit fit
+	bestBehind := false
+	budget := maxCandidates
+	e.candidates(r, func(i int32) bool {
+		f := e.compare(i, raw)
+		if nearest == 0 || f.level > nearestFit.level || f.level == nearestFit.level && len(f.differences) < len(nearestFit.differences) {
+			nearest, nearestFit = i, f
+		}
+		if f.level >= e.o.least {
+			behind := e.behind(i)
+			if best == 0 || f.level > bestFit.level || f.level == bestFit.level && bestBehind && !behind {
+				best, bestFit, bestBehind = i, f, behind
+			}
+			if f.level == Exact && !behind {
+				return false
+			}
+			budget = min(budget, moreWhenFound)
+		}
+		budget--
+		return budget > 0
+	})
+	switch {
+	case best != 0:
+		if bestBehind {
+			e.verdict.early(e, best, raw, r)
+		}
+		e.verdict.inexact(e, best, raw, r, bestFit)
+		e.match(best, raw, r, bestFit)
+	case r.Role == dialect.Request || r.Role == dialect.Cancel && (r.ID != "" || r.Key != ""):
+		refused := e.verdict.refused(e, nearest, raw, r, nearestFit.differences)
+		e.refuse(raw, refused)
+	default:
+		if i := e.first(raw, r, nil); i != 0 {
+			e.take(i, raw, r)
+			return
+		}
+		e.verdict.extra(e, raw, r)
+	}
+}
+
+// candidates calls try with the unmatched recorded frames that a live frame may
+// be, in order of seq.
+func (e *engine) candidates(r *dialect.Reading, try func(i int32) bool) {
+	pool := e.pools[poolKey{r.Role, r.Label}]
+	if pool == nil {
+		return
+	}
+	n := int32(len(pool.items))
+	for at := int32(0); at < n; {
+		i := pool.next(at, n, e.done)
+		if i == 0 {
+			return
+		}
+		if e.fits(i, r) && !try(i) {
+			return
+		}
+		for at < n && pool.items[at] <= i {
+			at++
+		}
+	}
+}
+
+// first returns the oldest unmatched recorded frame that a live frame may be.
+func (e *engine) first(_ []byte, r *dialect.Reading, also func(i int32) bool) (found int32) {
+	e.candidates(r, func(i int32) bool {
+		if also != nil && !also(i) {
+			return true
+		}
+		found = i
+		return false
+	})
+	return found
+}
+
+// fits reports whether a live frame can belong to the conversation of the
+// recorded frame i: a live conversation not seen yet fits any that is not taken.
+func (e *engine) fits(i int32, r *dialect.Reading) bool {
+	if e.s.dialect.OneLane() {
+		return true
+	}
+	conv := e.s.ins[e.s.items[i].need].conv
+	live := conversation(r)
+	if conv == 0 || live == "" {
+		return (conv == 0) == (live == "")
+	}
+	if bound, ok := e.convs[conv]; ok {
+		return bound == live
+	}
+	if c, ok := e.unconvs[live]; ok {
+		return c == conv
+	}
+	c, ok := e.known[live]
+	return !ok || c == conv
+}
+
+func conversation(r *dialect.Reading) string {
+	if r.Conversation != "" {
+		return r.Conversation
+	}
+	for i := range r.Members {
+		if c := r.Members[i].Conversation; c != "" {
+			return c
+		}
+	}
+	return ""
+}
+
+// behind reports whether the recorded frame i stands behind an act of its lane
+// that the client has not sent.
+func (e *engine) behind(i int32) bool {
+	it := &e.s.items[i]
+	acts := &e.s.lanes[it.lane].acts
+	a := acts.next(0, int32(len(acts.items)), e.done)
+	return a != 0 && a < i
+}
+
+// compare compares a live frame with the recorded frame i as it would look in
+// this replay: with live ids and values in its slots.
+func (e *engine) compare(i int32, live []byte) fit {
+	recorded := e.fetch(i)
+	if bytes.Equal(recorded, live) && e.s.items[i].flags&fSlots == 0 {
+		return fit{level: Exact}
+	}
+	wild, bound := e.places(i, recorded)
+	expected := e.s.render(e.now, i, recorded)
+	out := fit{tokens: map[string]string{}}
+	loose := wild.Join(e.s.dialect.Volatile(store.In, recorded)).Join(e.o.ignore)
+	out.differences = transcript.Compare(expected, live, loose, func(_ []string, a, b string) bool { return e.accept(&out, a, b) })
+	if len(out.differences) == 0 {
+		out.level = Content
+		if len(transcript.Compare(expected, live, wild, nil)) == 0 {
+			out.level = Exact
+		}
+		return out
+	}
+	out.level = Shape
+	for _, d := range out.differences {
+		if !sameShape(d) || !bound.Empty() && bound.Match(splitPath(d.Path)) {
+			out.level = Kind
+		}
+	}
+	return out
+}
+
+// places returns the places of a recorded frame's slots: wild ones fit anything,
+// bound ones must hold their live value.
+func (e *engine) places(i int32, recorded []byte) (wild, bound dialect.Paths) {
+	if e.s.items[i].flags&fSlots == 0 {
+		return wild, bound
+	}
+	for _, slot := range e.s.dialect.Slots(store.In, recorded) {
+		path, err := dialect.ParsePaths(transcript.JoinPath(transcript.PlaceAt(recorded, slot.Start)))
+		if err != nil {
+			continue
+		}
+		_, known := e.s.lookup(e.now, i, slot, string(recorded[slot.Start:slot.End]))
+		switch {
+		case slot.Mints && slot.ByClient:
+			wild = wild.Join(path)
+		case known:
+			bound = bound.Join(path)
+		case slot.ByClient:
+			wild = wild.Join(path)
+		}
+	}
+	return wild, bound
+}
+
+// accept accepts a difference of two values that the user takes for noise, or
+// that a redaction hides.
+func (e *engine) accept(f *fit, recorded, live string) bool {
+	for _, re := range e.o.values {
+		if re.MatchString(unquoted(recorded)) && re.MatchString(unquoted(live)) {
+			return true
+		}
+	}
+	return e.redacted(f, recorded, live)
+}
+
+func unquoted(token string) string {
+	if quoted(token) {
+		return transcript.Unquote([]byte(token))
+	}
+	return token
+}
+
+// sameShape reports whether a difference is only one of values: the same JSON
+// type on both sides, or an element more or less in an array.
+func sameShape(d transcript.Difference) bool {
+	if d.Recorded == "" || d.Live == "" {
+		place := splitPath(d.Path)
+		if len(place) == 0 {
+			return false
+		}
+		last := place[len(place)-1]
+		return last != "" && len(bytes.Trim([]byte(last), "0123456789")) == 0
+	}
+	return kindOf(d.Recorded[0]) == kindOf(d.Live[0])
+}
+
+func kindOf(c byte) byte {
+	switch c {
+	case '"', '{', '[', 'n':
+		return c
+	case 't', 'f':
+		return 't'
+	}
+	return '0'
+}
+
+// splitPath is the inverse of transcript.JoinPath.
+func splitPath(path string) []string {
+	var out []string
+	var key []byte
+	for i := 0; i < len(path); i++ {
+		switch {
+		case path[i] == '\\' && i+1 < len(path):
+			i++
+			key = append(key, path[i])
+		case path[i] == '.':
+			out, key = append(out, string(key)), nil
+		default:
+			key = append(key, path[i])
+		}
+	}
+	return append(out, string(key))
+}
+
+// match marks the recorded frame i as sent by the client and binds its values.
+func (e *engine) match(i int32, raw []byte, r *dialect.Reading, f fit) {
+	e.verdict.matched++
+	e.verdict.last = i
+	e.bindSlots(i, raw)
+	for _, token := range sortedKeys(f.tokens) {
+		e.addBinding(binding{space: redactedSpace, recorded: token, live: f.tokens[token]})
+	}
+	if conv, live := e.s.ins[e.s.items[i].need].conv, conversation(r); conv != 0 && live != "" {
+		if _, ok := e.convs[conv]; !ok {
+			e.convs[conv] = live
+			e.unconvs[live] = conv
+		}
+	}
+	if it := &e.s.items[i]; r.Role == dialect.Request || it.role == dialect.Request {
+		switch {
+		case it.pair != 0 && !e.done[it.pair]:
+			e.live[i] = raw
+		case it.pair == 0 && e.s.cut && len(e.s.cancels[i]) == 0:
+			e.live[i] = raw
+			e.ending = append(e.ending, i)
+		}
+	}
+	e.meet(i)
+}
+
+// bindSlots binds the values in the slots of a matched pair of frames.
+func (e *engine) bindSlots(i int32, live []byte) {
+	if e.s.items[i].flags&fSlots == 0 {
+		return
+	}
+	recorded := e.fetch(i)
+	used := map[int]bool{}
+	liveSlots := e.s.dialect.Slots(store.In, live)
+	for _, slot := range e.s.dialect.Slots(store.In, recorded) {
+		for n, other := range liveSlots {
+			if used[n] || other.Namespace != slot.Namespace || other.Mints != slot.Mints || other.Ref != slot.Ref {
+				continue
+			}
+			used[n] = true
+			e.bindSlot(i, slot, string(recorded[slot.Start:slot.End]), string(live[other.Start:other.End]))
+			break
+		}
+	}
+}
+
+func (e *engine) bindSlot(i int32, slot dialect.Slot, recorded, live string) {
+	switch {
+	case !slot.ByClient:
+	case slot.Ref && slot.Mints:
+		e.addBinding(binding{space: slot.Namespace, recorded: recorded, live: live, request: i})
+	case slot.Ref:
+	default:
+		old, known := e.now.values[naming(slot.Namespace, recorded)]
+		if !known || slot.Mints && old != live {
+			e.addBinding(binding{space: slot.Namespace, recorded: recorded, live: live})
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"agentrec/store"
+)
+
+// input of the engine loop.
+type arrival struct {
+	frame []byte // a live frame without its terminator
+	eof   bool
+	err   error // why reading ended, nil at a plain end
+}
+
+// read splits the client's bytes into frames and hands them on until the end.
+// It is the one goroutine that may be left behind: a blocked read of stdin
+// cannot be woken, so it ends with the process, or when r ends.
+func read(r io.Reader, to chan<- arrival, stop <-chan struct{}) {
+	send := func(a arrival) bool {
+		select {
+		case to <- a:
+			return true
+		case <-stop:
+			return false
+		}
+	}
+	b := bufio.NewReaderSize(r, 64<<10)
+	var line giantLine
+	for {
+		part, err := b.ReadSlice('\n')
+		line.add(part)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err == nil || line.size > 0 {
+			if !send(arrival{frame: line.frame(err == nil)}) {
+				return
+			}
+			line = giantLine{}
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			send(arrival{eof: true, err: err})
+			return
+		}
+	}
+}
+
+// giantLine collects a line; one longer than store.MaxRaw is only hashed.
+type giantLine struct {
+	buf  []byte
+	size int64
+	sum  hash.Hash
+}
+
+func (l *giantLine) add(part []byte) {
+	l.size += int64(len(part))
+	if l.sum == nil && l.size <= store.MaxRaw+2 {
+		l.buf = append(l.buf, part...)
+		return
+	}
+	if l.sum == nil {
+		l.sum = sha256.New()
+		l.sum.Write(l.buf)
+		l.buf = nil
+	}
+	l.sum.Write(part)
+}
+
+func (l *giantLine) frame(terminated bool) []byte {
+	if l.sum != nil {
+		return giantText(l.size, l.sum)
+	}
+	line := l.buf
+	if terminated {
+		line = line[:len(line)-1]
+		if n := len(line); n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
+	}
+	return line
+}
+
+// giantText stands for a frame that is too long to be held.
+func giantText(size int64, sum hash.Hash) []byte {
+	return fmt.Appendf(nil, "giant frame of about %d MiB, sha256 %x", size>>20, sum.Sum(nil))
+}

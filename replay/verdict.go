@@ -1,0 +1,343 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentrec/internal/dialect"
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// Kinds of what a report lists.
+const (
+	Different = "different" // a live frame took the place of a recorded one that says something else
+	Refused   = "refused"   // a live request that the recording does not hold; the client got an error
+	Extra     = "extra"     // another live frame that the recording does not hold
+	Unsent    = "unsent"    // a recorded frame that the client did not send
+	Stalled   = "stalled"   // the client and the replay waited for each other
+	Early     = "early"     // a frame was matched although an act recorded before it was not sent yet
+	Inexact   = "inexact"   // a frame was accepted at a level below exact
+	Answered  = "answered"  // an answer that the recording leaves open
+	LeftOver  = "left over" // recorded frames of the agent that were not sent
+	Ended     = "ended"     // how the replay ended, where it is not as recorded
+)
+
+// Entry is one thing a report lists: a divergence or a note.
+type Entry struct {
+	Kind        string                  `json:"kind"`
+	Seq         int64                   `json:"seq,omitempty"`   // recorded frame
+	Live        int64                   `json:"live,omitempty"`  // number of the live frame, from 1
+	Label       string                  `json:"label,omitempty"` // of the live frame, or of the recorded one where there is none
+	Nearest     int64                   `json:"nearest,omitempty"`
+	Differences []transcript.Difference `json:"differences,omitempty"`
+	More        int                     `json:"more_differences,omitempty"` // how many differences are not listed
+	Holds       []int64                 `json:"holds,omitempty"`            // frames of the agent that waited for it
+	Message     string                  `json:"message"`
+	Accept      string                  `json:"accept,omitempty"`  // flag that would accept it
+	Follows     bool                    `json:"follows,omitempty"` // came after the first divergence, so it may only follow from it
+}
+
+// verdict collects what a replay finds out.
+type verdict struct {
+	least   Level
+	allow   bool // --allow-unsent
+	matched int  // in frames
+	last    int32
+	diverge []Entry
+	notes   []Entry
+	dropped int // entries beyond maxEntries
+	loud    func(Entry)
+	mask    func(string) string // hides secrets in what is reported
+}
+
+// Bounds of a report: entries of each list, differences of an entry.
+const (
+	maxEntries     = 1000
+	maxDifferences = 20
+	maxValue       = 2000 // bytes of a value
+)
+
+func (v *verdict) diverged(n Entry) Entry {
+	n.Follows = len(v.diverge) > 0
+	n = v.tidy(n)
+	if len(v.diverge) >= maxEntries {
+		v.dropped++
+	} else {
+		v.diverge = append(v.diverge, n)
+	}
+	if v.loud != nil {
+		v.loud(n)
+	}
+	return n
+}
+
+func (v *verdict) noted(n Entry) {
+	if len(v.notes) < maxEntries {
+		v.notes = append(v.notes, v.tidy(n))
+	}
+}
+
+// tidy bounds an entry and hides secrets in it.
+func (v *verdict) tidy(n Entry) Entry {
+	if len(n.Differences) > maxDifferences {
+		n.More = len(n.Differences) - maxDifferences
+		n.Differences = n.Differences[:maxDifferences]
+	}
+	n.Differences = slices.Clone(n.Differences)
+	for i := range n.Differences {
+		d := &n.Differences[i]
+		if v.mask != nil {
+			d.Live = v.mask(d.Live)
+		}
+		d.Recorded, d.Live = around(d.Recorded, d.Live, maxValue)
+	}
+	return n
+}
+
+func (v *verdict) differs(e *engine, i int32, raw []byte, r *dialect.Reading, d []transcript.Difference) {
+	seq := int64(e.s.items[i].seq)
+	v.diverged(Entry{
+		Kind: Different, Seq: seq, Live: e.frames, Label: r.Label, Differences: e.hide(raw, d), Accept: accepts(d),
+		Message: fmt.Sprintf("%s differs from frame %d", r.Label, seq),
+	})
+}
+
+func (v *verdict) inexact(e *engine, i int32, raw []byte, r *dialect.Reading, f fit) {
+	if f.level >= Content {
+		return
+	}
+	seq := int64(e.s.items[i].seq)
+	v.noted(Entry{
+		Kind: Inexact, Seq: seq, Live: e.frames, Label: r.Label, Differences: e.hide(raw, f.differences),
+		Message: fmt.Sprintf("%s was accepted for frame %d by %s only", r.Label, seq, f.level),
+	})
+}
+
+func (v *verdict) early(e *engine, i int32, raw []byte, r *dialect.Reading) {
+	v.note(e, Early, fmt.Sprintf("took frame %d, which was recorded after an act that has not been sent", e.s.items[i].seq), raw, r)
+}
+
+func (v *verdict) note(e *engine, kind, message string, _ []byte, r *dialect.Reading) {
+	v.noted(Entry{Kind: kind, Live: e.frames, Label: r.Label, Message: r.Label + ": " + message})
+}
+
+// refused notes a request that nothing recorded fits and returns the message
+// for the client.
+func (v *verdict) refused(e *engine, nearest int32, raw []byte, r *dialect.Reading, d []transcript.Difference) string {
+	n := Entry{Kind: Refused, Live: e.frames, Label: r.Label}
+	total := e.recordedLike(r)
+	switch {
+	case nearest != 0:
+		n.Nearest = int64(e.s.items[nearest].seq)
+		n.Differences, n.Accept = e.hide(raw, d), accepts(d)
+		n.Message = fmt.Sprintf("%s is not in the recording; the nearest is frame %d", r.Label, n.Nearest)
+		if len(d) > 0 {
+			n.Message += ", which differs at " + place(d[0].Path)
+		}
+	case total > 0:
+		n.Message = fmt.Sprintf("%s was recorded %s and has now been sent once more", r.Label, times(total))
+		n.Accept = "--lookup"
+	default:
+		n.Message = r.Label + " is not in the recording"
+		if next := e.expected(); next != 0 {
+			n.Nearest = int64(e.s.items[next].seq)
+			n.Message += fmt.Sprintf("; it expects %s (frame %d) next", e.labelOf(next), n.Nearest)
+		}
+	}
+	return "agentrec: " + v.diverged(n).Message
+}
+
+func (v *verdict) extra(e *engine, raw []byte, r *dialect.Reading) {
+	n := Entry{Kind: Extra, Live: e.frames, Label: r.Label}
+	if total := e.recordedLike(r); total > 0 {
+		n.Message = fmt.Sprintf("%s was recorded %s and has now been sent once more", r.Label, times(total))
+	} else {
+		n.Message = r.Label + " is not in the recording"
+	}
+	n.Differences = e.hide(raw, []transcript.Difference{{Live: string(raw)}})
+	v.diverged(n)
+}
+
+func (v *verdict) stalled(e *engine, frame, cause int32) {
+	n := Entry{Kind: Stalled, Seq: int64(e.s.items[cause].seq), Label: e.labelOf(cause), Holds: e.holds(cause)}
+	n.Message = fmt.Sprintf("the client never sent %s%s; it last received %s", e.labelOf(cause), at(n.Seq), e.nameOut(e.last))
+	if len(n.Holds) > 0 {
+		n.Message += "; waiting for it: " + e.nameAll(n.Holds)
+	}
+	_ = frame
+	if e.s.items[cause].flags&fEvent == 0 {
+		n.Accept = "--free " + n.Label
+	}
+	v.diverged(n)
+}
+
+func (v *verdict) lastStall() string {
+	for _, n := range slices.Backward(v.diverge) {
+		if n.Kind == Stalled {
+			return n.Message
+		}
+	}
+	return ""
+}
+
+// close adds what was not sent by either side.
+func (v *verdict) close(e *engine, gone bool) {
+	for _, in := range e.s.ins {
+		if e.done[in.item] {
+			continue
+		}
+		n := Entry{Kind: Unsent, Seq: int64(e.s.items[in.item].seq), Label: e.s.labels[in.label], Holds: e.holds(in.item)}
+		n.Message = fmt.Sprintf("the client did not send %s (frame %d)", n.Label, n.Seq)
+		if len(n.Holds) > 0 {
+			n.Message += "; waiting for it: " + e.nameAll(n.Holds)
+		}
+		n.Accept = "--allow-unsent"
+		if v.allow {
+			v.noted(n)
+		} else {
+			v.diverged(n)
+		}
+	}
+	if e.left > 0 {
+		v.noted(Entry{Kind: LeftOver, Message: fmt.Sprintf("%d of %d frames of the agent were not due and not sent", e.left, e.s.outs)})
+	}
+	if gone {
+		v.noted(Entry{Kind: Ended, Message: "the client stopped reading before it had received everything"})
+	}
+}
+
+// holds returns the out frames that wait for an item, at most three.
+func (e *engine) holds(i int32) []int64 {
+	var out []int64
+	for w := e.watch[i]; w != 0; w = e.follow[w] {
+		out = append(out, int64(e.s.items[w].seq))
+	}
+	for _, w := range e.anyOf[i] {
+		if !e.done[w] {
+			out = append(out, int64(e.s.items[w].seq))
+		}
+	}
+	slices.Sort(out)
+	return out[:min(3, len(out))]
+}
+
+func (e *engine) nameAll(seqs []int64) string {
+	var names []string
+	for i := range e.s.items {
+		if it := &e.s.items[i]; it.seq != 0 && slices.Contains(seqs, int64(it.seq)) {
+			names = append(names, e.nameOut(int32(i)))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// nameOut names a frame of the agent for people.
+func (e *engine) nameOut(i int32) string {
+	if i == 0 {
+		return "nothing"
+	}
+	r := e.s.dialect.Read(store.Out, e.fetch(i))
+	return fmt.Sprintf("%s (frame %d)", r.Label, e.s.items[i].seq)
+}
+
+func (e *engine) labelOf(i int32) string {
+	it := &e.s.items[i]
+	if it.flags&fEvent != 0 {
+		if ev := e.s.events[i]; ev.Kind == store.EventSignal {
+			return "SIG" + ev.Signal
+		}
+		return "the end of its input (EOF)"
+	}
+	return e.s.labels[e.s.ins[it.need].label]
+}
+
+// expected returns the first recorded in frame that has not been sent.
+func (e *engine) expected() int32 {
+	for _, in := range e.s.ins {
+		if !e.done[in.item] {
+			return in.item
+		}
+	}
+	return 0
+}
+
+// recordedLike returns how many recorded frames have the live frame's label.
+func (e *engine) recordedLike(r *dialect.Reading) int {
+	if p := e.pools[poolKey{r.Role, r.Label}]; p != nil {
+		return len(p.items)
+	}
+	return 0
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func at(seq int64) string {
+	if seq == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (frame %d)", seq)
+}
+
+func place(path string) string {
+	if path == "" {
+		return "its root"
+	}
+	return path
+}
+
+// accepts returns the flag that would accept the differences.
+func accepts(d []transcript.Difference) string {
+	if len(d) == 0 {
+		return ""
+	}
+	paths := map[string]bool{}
+	for _, one := range d {
+		if one.Path != "" {
+			paths[one.Path] = true
+		}
+	}
+	if len(paths) > 0 && len(paths) <= 3 && len(paths) == len(d) {
+		var flags []string
+		for _, one := range d {
+			flags = append(flags, "--ignore '"+one.Path+"'")
+		}
+		return strings.Join(flags, " ")
+	}
+	for _, one := range d {
+		if !sameShape(one) {
+			return "--match kind"
+		}
+	}
+	return "--match shape"
+}
+
+// around cuts two long values to what surrounds their first difference.
+func around(a, b string, limit int) (string, string) {
+	if len(a) <= limit && len(b) <= limit {
+		return a, b
+	}
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	from := max(0, same-limit/4)
+	cut := func(s string) string {
+		start, end := min(from, len(s)), min(from+limit, len(s))
+		out := strings.ToValidUTF8(s[start:end], "")
+		if start > 0 {
+			out = "…" + out
+		}
+		if end < len(s) {
+			out += fmt.Sprintf("… (%d bytes)", len(s))
+		}
+		return out
+	}
+	return cut(a), cut(b)
+}
