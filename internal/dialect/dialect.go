@@ -49,7 +49,7 @@ const (
 	ShowsPrompt     Shows = "prompt"     // what the user asked; Text
 	ShowsText       Shows = "text"       // the agent's answer, whole or a delta; Text
 	ShowsThought    Shows = "thought"    // the agent's thinking, whole or a delta; Text
-	ShowsCall       Shows = "call"       // a tool call; CallID, Name, Args
+	ShowsCall       Shows = "call"       // a tool call; CallID, Name, Args; with Snapshot it adds to the call of equal CallID
 	ShowsResult     Shows = "result"     // a tool's result; CallID, Text, Failed
 	ShowsPlan       Shows = "plan"       // Text or Args
 	ShowsPermission Shows = "permission" // a question to the user; Text
@@ -91,7 +91,7 @@ type Reading struct {
 	Args   string // raw JSON
 
 	Handle   Token  // of a request: a token by which other frames speak of it (MCP progressToken)
-	Snapshot bool   // Text takes the place of the Text of frames before it with equal Shows and Part
+	Snapshot bool   // Text takes the place of the Text of frames before it with equal Shows and Part; without a Part it ends the run of deltas before it and takes its place, or stands alone
 	Agent    string // the agent's name and version, where the frame tells them
 	Usage    Usage  // tokens and cost, where the frame tells them
 
@@ -103,7 +103,8 @@ type Reading struct {
 type Usage struct {
 	Input, Output, Cached int64
 	Cost                  float64 // in the currency of the provider, mostly USD
-	Total                 bool    // counts everything so far, else only what this frame ends
+	TokensSoFar           bool    // the tokens count everything so far, else only what this frame ends
+	CostSoFar             bool    // the cost does
 }
 
 // Dialect is a compiled table. Safe for concurrent use.

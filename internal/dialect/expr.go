@@ -147,14 +147,15 @@ func (c *compiler) templates(texts list) ([]template, error) {
 	return out, nil
 }
 
-// texts compiles a list in which an entry is a path, or a template when it has
-// a place in braces.
+// texts compiles a list in which an entry is a path, a template when it has a
+// place in braces, or the words behind a "=".
 func (c *compiler) texts(from list) ([]template, error) {
 	wrapped := make(list, len(from))
 	for i, s := range from {
-		if wrapped[i] = s; s != none && !strings.Contains(s, "{") {
+		if wrapped[i] = s; s != none && !strings.Contains(s, "{") && !strings.HasPrefix(s, "=") {
 			wrapped[i] = "{" + s + "}"
 		}
+		wrapped[i] = strings.TrimPrefix(wrapped[i], "=")
 	}
 	return c.templates(wrapped)
 }
@@ -250,9 +251,11 @@ func readableElement(v gjson.Result) string {
 }
 
 // key returns what a request is known by, or what a response answers by: the
-// template's text, long values by their hash so that it stays short.
-func (t *template) key(f frame) string {
+// template's text, long values by their hash so that it stays short. ok is false
+// when a place is missing.
+func (t *template) key(f frame) (_ string, ok bool) {
 	var b []byte
+	ok = true
 	for i := range t.parts {
 		p := &t.parts[i]
 		if p.at == nil {
@@ -260,6 +263,7 @@ func (t *template) key(f frame) string {
 			continue
 		}
 		token := p.at.get(f)
+		ok = ok && len(token) > 0
 		if len(token) > 128 {
 			h := fnv.New64a()
 			h.Write(token)
@@ -272,5 +276,5 @@ func (t *template) key(f frame) string {
 			b = append(b, token...)
 		}
 	}
-	return share(b)
+	return share(b), ok
 }

@@ -18,14 +18,21 @@ const (
 	labelBatch = "batch"
 )
 
-// batchRule stands for an array of frames.
-var batchRule = &Rule{Family: labelBatch, Role: Notification}
+// batchRule stands for an array of frames, stdinRule for a line of a client's
+// stream that is text and not frames.
+var (
+	batchRule = &Rule{Family: labelBatch, Role: Notification}
+	stdinRule = &Rule{Family: "stdin", Role: Notification}
+)
 
 // Read reads one frame (without terminator). It never panics and never keeps
 // raw. Frames of Err are always Raw.
 func (d *Dialect) Read(stream store.Stream, raw []byte) Reading {
 	if stream != store.In && stream != store.Out {
 		return Reading{JSON: Valid(raw), Label: stream.String()}
+	}
+	if d.textInput && stream == store.In {
+		return Reading{JSON: Valid(raw), Rule: stdinRule, Label: stdinRule.Family, Role: Notification, Shows: ShowsPrompt, Text: share(raw)}
 	}
 	scratch := d.scratch.Get().(*[]Span)
 	defer d.scratch.Put(scratch)
@@ -55,11 +62,13 @@ func (d *Dialect) read(stream store.Stream, f frame) Reading {
 	out.About = token(r.about, f)
 	out.Target = token(r.target, f)
 	if r.Role == Request && len(r.key) > 0 {
-		out.Key = r.key[0].key(f)
+		out.Key, _ = r.key[0].key(f)
 	}
 	if r.Role == Response && out.ID == "" {
 		for i := range r.answers {
-			out.Answers = append(out.Answers, r.answers[i].key(f))
+			if key, ok := r.answers[i].key(f); ok {
+				out.Answers = append(out.Answers, key)
+			}
 		}
 	}
 	out.Conversation = name(r.conversation, f)
@@ -146,7 +155,7 @@ func eachMember(raw []byte, do func(Span) bool) {
 // eachRule calls do with the rule of a frame, or of each member of a batch, and
 // where the member begins.
 func (d *Dialect) eachRule(stream store.Stream, raw []byte, do func(r *Rule, f frame, base int)) {
-	if stream != store.In && stream != store.Out {
+	if stream != store.In && stream != store.Out || d.textInput && stream == store.In {
 		return
 	}
 	scratch := d.scratch.Get().(*[]Span)
@@ -209,7 +218,7 @@ func name(p pick, f frame) string {
 }
 
 func (u *usageRule) read(f frame) Usage {
-	out := Usage{Input: count(u.input, f), Output: count(u.output, f), Cached: count(u.cached, f), Total: u.total}
+	out := Usage{Input: count(u.input, f), Output: count(u.output, f), Cached: count(u.cached, f), TokensSoFar: u.tokensSoFar, CostSoFar: u.costSoFar}
 	if t := u.cost.get(f); isKind(t, "number") {
 		if c, err := strconv.ParseFloat(share(t), 64); err == nil && !math.IsInf(c, 0) {
 			out.Cost = c

@@ -91,7 +91,7 @@ const (
 
 type usageRule struct {
 	input, output, cached, cost pick
-	total                       bool
+	tokensSoFar, costSoFar      bool
 }
 
 type innerRule struct {
@@ -202,7 +202,17 @@ func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
 	r.failed, e = c.fact(f.Failed)
 	try(e)
 	if f.Usage != nil {
-		r.usage = &usageRule{total: f.Usage.Total}
+		r.usage = &usageRule{}
+		for _, w := range f.Usage.SoFar {
+			switch w {
+			case "tokens":
+				r.usage.tokensSoFar = true
+			case "cost":
+				r.usage.costSoFar = true
+			default:
+				try(c.fail("so_far cannot be %q; write tokens, cost or both", w))
+			}
+		}
 		set(&r.usage.input, f.Usage.Input)
 		set(&r.usage.output, f.Usage.Output)
 		set(&r.usage.cached, f.Usage.Cached)

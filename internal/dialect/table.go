@@ -96,7 +96,7 @@ type usageSpec struct {
 	Output list `yaml:"output"`
 	Cached list `yaml:"cached"`
 	Cost   list `yaml:"cost"`
-	Total  bool `yaml:"total"`
+	SoFar  list `yaml:"so_far"`
 }
 
 type slotSpec struct {
