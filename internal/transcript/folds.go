@@ -119,6 +119,9 @@ func (t *Transcript) text(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 		t.pass.text += int64(len(part))
 	}
 	d.Size += int64(len(x.Text))
+	if x.Snapshot && key.part == "" {
+		delete(l.folds, key) // it ends the run
+	}
 	e.Part = n
 	e.Flags |= InFold
 }

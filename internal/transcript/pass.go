@@ -254,25 +254,23 @@ func (t *Transcript) about(e *Entry, x *dialect.Reading) {
 	if u == (dialect.Usage{}) {
 		return
 	}
-	if !u.Total {
-		for _, to := range t.usageOf(e) {
-			to.Frames++
-			to.Input += u.Input
-			to.Output += u.Output
-			to.Cached += u.Cached
-			to.Cost += u.Cost
-		}
-		return
-	}
+	now := Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Cost: u.Cost}
 	before := t.pass.totals[e.Conversation]
-	now := Usage{Frames: before.Frames + 1, Input: u.Input, Output: u.Output, Cached: u.Cached, Cost: u.Cost}
-	t.pass.totals[e.Conversation] = now
+	if u.TokensSoFar {
+		now.Input, now.Output, now.Cached = max(0, u.Input-before.Input), max(0, u.Output-before.Output), max(0, u.Cached-before.Cached)
+		before.Input, before.Output, before.Cached = u.Input, u.Output, u.Cached
+	}
+	if u.CostSoFar {
+		now.Cost = max(0, u.Cost-before.Cost)
+		before.Cost = u.Cost
+	}
+	t.pass.totals[e.Conversation] = before
 	for _, to := range t.usageOf(e) {
 		to.Frames++
-		to.Input += max(0, now.Input-before.Input)
-		to.Output += max(0, now.Output-before.Output)
-		to.Cached += max(0, now.Cached-before.Cached)
-		to.Cost += max(0, now.Cost-before.Cost)
+		to.Input += now.Input
+		to.Output += now.Output
+		to.Cached += now.Cached
+		to.Cost += now.Cost
 	}
 }
 
