@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +38,8 @@ type look struct {
 	DB      *store.DB
 	Session *store.Session
 	Dialect *dialect.Dialect
+
+	several bool // the recording holds other sessions too
 }
 
 // openLook opens the session of path that sel names (see store.DB.Find).
@@ -56,7 +60,12 @@ func openLook(ctx context.Context, path, sel, dialectName string) (*look, error)
 		db.Close()
 		return nil, err
 	}
-	return &look{Path: path, DB: db, Session: s, Dialect: d}, nil
+	all, err := db.Sessions(ctx)
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return &look{Path: path, DB: db, Session: s, Dialect: d, several: len(all) > 1}, nil
 }
 
 // Close closes the recording.
@@ -132,6 +141,11 @@ const head = 4 << 10
 
 // headOf returns the frame's bytes, of a giant its first ones.
 func headOf(ctx context.Context, s *store.Session, f store.Frame) ([]byte, error) {
+	return headOfSize(ctx, s, f, head)
+}
+
+// headOfSize is headOf with another number of bytes.
+func headOfSize(ctx context.Context, s *store.Session, f store.Frame, n int64) ([]byte, error) {
 	if f.Raw != nil || f.Size == 0 {
 		return f.Raw, nil
 	}
@@ -140,12 +154,30 @@ func headOf(ctx context.Context, s *store.Session, f store.Frame) ([]byte, error
 		return nil, err
 	}
 	defer r.Close()
-	b, err := io.ReadAll(io.LimitReader(r, head))
+	b, err := io.ReadAll(io.LimitReader(r, n))
 	if err != nil {
 		return nil, fmt.Errorf("reading frame %d: %w", f.Seq, err)
 	}
 	return b, nil
 }
+
+// shellWord quotes s for a POSIX shell where that is needed, so that a command
+// can be pasted.
+func shellWord(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r) || r >= 0xa0 && !deceives(r)) {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // warn tells people about something that did not stop the command.
 func warn(w io.Writer, format string, args ...any) {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -38,13 +39,14 @@ func (p *printer) line(l line) {
 
 // json prints v as one line of NDJSON.
 func (p *printer) json(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		p.fail(err)
 		return
 	}
-	p.bytes(safeJSON(b))
-	p.string("\n")
+	p.bytes(safeJSON(b.Bytes()))
 }
 
 // raw prints recorded bytes: exactly as they are into a pipe or file, made

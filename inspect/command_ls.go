@@ -1,0 +1,32 @@
+package inspect
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newLs() *cobra.Command {
+	var o lsOptions
+	cmd := &cobra.Command{
+		Use:   "ls [FILE]",
+		Short: "List the sessions of a recording",
+		Long: `List the sessions of a recording, oldest first. FILE is a database or a text
+file; without it, $AGENTREC_DB, or session.db in the working directory.
+
+With --json, one object a line: id, uid, name, tags, started (RFC 3339), seconds,
+dialect, agent, turns, calls, errors, frames, bytes, state (recording, closed or
+cut), reason (why it was cut), exit (code, signal), argv, cwd, host, version (of
+the agentrec that recorded it), edited, unredacted, parent.`,
+		Example: `  agentrec ls
+  agentrec ls session.db --json | jq .name`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.File, o.Out, o.Now = fileArg(args), cmd.OutOrStdout(), time.Now()
+			return ls(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a session")
+	colorFlag(cmd, &o.Color)
+	return cmd
+}

@@ -1,0 +1,38 @@
+package inspect
+
+import (
+	"fmt"
+
+	"agentrec/internal/dialect"
+	"agentrec/store"
+)
+
+// frameLine is a frame in a list: seq, time, stream, label, size and the
+// beginning of its bytes. raw may be the first bytes of a giant.
+func frameLine(f store.Frame, r dialect.Reading, raw []byte, room int) line {
+	label := r.Label
+	if label == "" {
+		label = "raw"
+	}
+	t := tonePlain
+	switch {
+	case r.Failed || r.Shows == dialect.ShowsError:
+		t = toneError
+	case f.Stream == store.In:
+		t = toneIn
+	case f.Stream == store.Err:
+		t, label = toneErr, "stderr"
+	case f.Stream == store.Out:
+		t = toneOut
+	}
+	l := line{}.add(toneDim, fmt.Sprintf("%6d %9s ", f.Seq, clock(f.Time))).
+		pad(t, f.Stream.String(), 4).pad(t, label, 24).
+		add(toneDim, fmt.Sprintf(" %7s ", size(f.Size)))
+	return l.add(tonePlain, visibleCut(string(raw), room))
+}
+
+// eventLine is a lifecycle event in the list of frames.
+func eventLine(e *store.Event) line {
+	text, t := event(e)
+	return line{}.add(toneDim, fmt.Sprintf("%6s %9s ", "", clock(e.Time))).pad(t, "", 4).add(t, text)
+}

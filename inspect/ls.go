@@ -1,0 +1,250 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentrec/internal/tape"
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// lsOptions is what `agentrec ls` is asked for.
+type lsOptions struct {
+	File  string
+	JSON  bool
+	Color string
+	Out   io.Writer
+	Now   time.Time
+}
+
+// summary is a session in a list. Its JSON names are documented in the help of
+// ls and stay as they are.
+type summary struct {
+	ID         int64             `json:"id"`
+	UID        string            `json:"uid"`
+	Name       string            `json:"name"`
+	Tags       map[string]string `json:"tags"`
+	Started    time.Time         `json:"started"`
+	Seconds    float64           `json:"seconds"`
+	Dialect    string            `json:"dialect"`
+	Agent      string            `json:"agent"`
+	Turns      int               `json:"turns"`
+	Calls      int               `json:"calls"`
+	Errors     int               `json:"errors"`
+	Frames     int64             `json:"frames"`
+	Bytes      int64             `json:"bytes"`
+	State      store.State       `json:"state"`
+	Reason     string            `json:"reason,omitempty"`
+	Exit       *store.Exit       `json:"exit,omitempty"`
+	Argv       []string          `json:"argv"`
+	Cwd        string            `json:"cwd"`
+	Host       string            `json:"host"`
+	Version    string            `json:"version"`
+	Edited     bool              `json:"edited"`
+	Unredacted bool              `json:"unredacted"`
+	Parent     string            `json:"parent,omitempty"`
+
+	known bool // turns, calls, errors and agent have been counted
+}
+
+// summarize returns what the session's row says.
+func summarize(s *store.Session) summary {
+	tags, argv := s.Tags, s.Argv
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	if argv == nil {
+		argv = []string{}
+	}
+	return summary{
+		ID: s.ID, UID: s.UID, Name: s.Name, Tags: tags, Started: s.Started.UTC(), Seconds: s.Ended.Seconds(), Dialect: s.Dialect,
+		Frames: s.Count(), Bytes: bytesOf(s), State: s.State, Reason: s.Reason, Exit: s.Exit, Argv: argv, Cwd: s.Cwd,
+		Host: s.Host, Version: s.Version, Edited: s.Edited, Unredacted: s.Unredacted, Parent: s.Parent,
+	}
+}
+
+// count adds what only the frames tell.
+func (m *summary) count(t *transcript.Transcript) {
+	m.Agent, m.Turns, m.Calls, m.Errors = t.Agent, len(t.Turns), len(t.Calls), len(t.Errors)
+	if m.Dialect == "" {
+		m.Dialect = t.Dialect.Name()
+	}
+	m.known = true
+}
+
+// ls prints the sessions of a recording, oldest first.
+func ls(ctx context.Context, o lsOptions) error {
+	db, err := tape.Open(ctx, o.File)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	p := newPrinter(o.Out, o.Color)
+	var table []summary
+	for _, s := range list {
+		m := summarize(s)
+		d, err := dialectOf(ctx, s, "")
+		if err != nil {
+			return p.finish(err)
+		}
+		t, err := transcript.Build(ctx, s, d)
+		if err != nil {
+			return p.finish(err)
+		}
+		m.count(t)
+		if o.JSON {
+			p.json(m)
+			if p.stopped() {
+				break
+			}
+			continue
+		}
+		table = append(table, m)
+	}
+	if !o.JSON {
+		for _, l := range sessionTable(table, o.Now, p.term.Width) {
+			p.line(l)
+		}
+	}
+	return p.finish(nil)
+}
+
+// column is a column of the session list. Columns are dropped from the highest
+// rank down until a terminal's width holds the rest.
+type column struct {
+	head  string
+	rank  int
+	right bool // aligned to the right
+	most  int  // widest
+	cell  func(m *summary, now time.Time) (string, tone)
+}
+
+var sessionColumns = []column{
+	{"#", 0, true, 8, func(m *summary, _ time.Time) (string, tone) { return strconv.FormatInt(m.ID, 10), toneStrong }},
+	{"name", 1, false, 24, func(m *summary, _ time.Time) (string, tone) { return dash(m.Name), tonePlain }},
+	{"started", 2, false, 16, func(m *summary, now time.Time) (string, tone) { return when(m.Started, now), toneDim }},
+	{"lasted", 5, true, 7, func(m *summary, _ time.Time) (string, tone) {
+		return lasting(time.Duration(m.Seconds * float64(time.Second))), toneDim
+	}},
+	{"dialect", 7, false, 12, func(m *summary, _ time.Time) (string, tone) { return dash(m.Dialect), tonePlain }},
+	{"agent", 8, false, 28, func(m *summary, _ time.Time) (string, tone) { return dash(m.Agent), tonePlain }},
+	{"turns", 3, true, 6, number(func(m *summary) int { return m.Turns })},
+	{"calls", 4, true, 6, number(func(m *summary) int { return m.Calls })},
+	{"errors", 3, true, 6, func(m *summary, now time.Time) (string, tone) {
+		text, t := number(func(m *summary) int { return m.Errors })(m, now)
+		if m.Errors > 0 {
+			t = toneError
+		}
+		return text, t
+	}},
+	{"frames", 6, true, 9, func(m *summary, _ time.Time) (string, tone) { return strconv.FormatInt(m.Frames, 10), tonePlain }},
+	{"size", 7, true, 7, func(m *summary, _ time.Time) (string, tone) { return size(m.Bytes), toneDim }},
+	{"tags", 9, false, 24, func(m *summary, _ time.Time) (string, tone) { return tagText(m.Tags), toneDim }},
+	{"ended", 0, false, 40, func(m *summary, _ time.Time) (string, tone) {
+		return ending(&store.Session{State: m.State, Reason: m.Reason, Exit: m.Exit})
+	}},
+}
+
+func number(n func(m *summary) int) func(*summary, time.Time) (string, tone) {
+	return func(m *summary, _ time.Time) (string, tone) {
+		if !m.known {
+			return "…", toneDim
+		}
+		return strconv.Itoa(n(m)), tonePlain
+	}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// sessionTable lays sessions out in columns of at most width in all (0 is any):
+// a head line and a line a session. A column that says nothing is left out.
+func sessionTable(list []summary, now time.Time, most int) []line {
+	type cell struct {
+		text string
+		tone tone
+	}
+	cells := make([][]cell, len(sessionColumns))
+	widths := make([]int, len(sessionColumns))
+	for c, col := range sessionColumns {
+		widths[c] = width(col.head)
+		said := col.rank < 8
+		for i := range list {
+			text, t := col.cell(&list[i], now)
+			text = visible(text)
+			said = said || text != "-" && text != ""
+			widths[c] = min(max(widths[c], width(text)), max(col.most, width(col.head)))
+			cells[c] = append(cells[c], cell{text, t})
+		}
+		if !said {
+			widths[c] = 0
+		}
+	}
+	for most > 0 && sum(widths) > most {
+		drop := -1
+		for c, col := range sessionColumns {
+			if widths[c] > 0 && col.rank > 0 && (drop < 0 || col.rank >= sessionColumns[drop].rank) {
+				drop = c
+			}
+		}
+		if drop < 0 {
+			break
+		}
+		widths[drop] = 0
+	}
+	row := func(get func(c int) cell) line {
+		var l line
+		for c, col := range sessionColumns {
+			if widths[c] == 0 {
+				continue
+			}
+			x := get(c)
+			text := fit(x.text, widths[c], !col.right && c+1 < len(sessionColumns))
+			if fill := widths[c] - width(text); col.right && fill > 0 {
+				text = strings.Repeat(" ", fill) + text
+			}
+			if len(l) > 0 {
+				l = l.add(tonePlain, "  ")
+			}
+			l = l.add(x.tone, text)
+		}
+		return l
+	}
+	out := []line{row(func(c int) cell { return cell{sessionColumns[c].head, toneDim} })}
+	for i := range list {
+		out = append(out, row(func(c int) cell { return cells[c][i] }))
+	}
+	return out
+}
+
+// sum adds the widths of the columns that are shown and the gaps between them.
+func sum(widths []int) int {
+	n := -2
+	for _, w := range widths {
+		if w > 0 {
+			n += w + 2
+		}
+	}
+	return n
+}
+
+func tagText(tags map[string]string) string {
+	list := make([]string, 0, len(tags))
+	for _, k := range sortedKeys(tags) {
+		list = append(list, fmt.Sprintf("%s=%s", k, tags[k]))
+	}
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,204 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// showOptions is what `agentrec show` is asked for.
+type showOptions struct {
+	File         string
+	Session      string
+	Dialect      string
+	Conversation string
+	Frames       bool
+	Raw          bool
+	JSON         bool
+	Seq          seqs
+	Color        string
+	Out          io.Writer
+}
+
+// show prints a session: the outcome, then the conversation; or its frames.
+func show(ctx context.Context, o showOptions) error {
+	l, err := openLook(ctx, o.File, o.Session, o.Dialect)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	p := newPrinter(o.Out, o.Color)
+	switch {
+	case o.Raw:
+		err = showRaw(ctx, p, l, o)
+	case o.Frames:
+		err = showFrames(ctx, p, l, o)
+	default:
+		err = showConversation(ctx, p, l, o)
+	}
+	return p.finish(err)
+}
+
+// showRaw prints the bytes of frames as they stood on the wire.
+func showRaw(ctx context.Context, p *printer, l *look, o showOptions) error {
+	for f, err := range l.Session.Frames(ctx, o.Seq.From, o.Seq.To) {
+		if err != nil {
+			return err
+		}
+		if f.Raw == nil && f.Size > 0 {
+			if err := copyGiant(ctx, p, l.Session, f.Seq); err != nil {
+				return err
+			}
+		} else {
+			p.raw(f.Raw)
+		}
+		p.raw([]byte(f.Term.Bytes()))
+		if p.stopped() {
+			return errReaderGone
+		}
+	}
+	return nil
+}
+
+func copyGiant(ctx context.Context, p *printer, s *store.Session, seq int64) error {
+	r, err := s.Reader(ctx, seq)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	buf := make([]byte, 256<<10)
+	for !p.stopped() {
+		n, err := r.Read(buf)
+		p.raw(buf[:n])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading frame %d: %w", seq, err)
+		}
+	}
+	return nil
+}
+
+// showFrames prints one line a frame, with the lifecycle events between them.
+func showFrames(ctx context.Context, p *printer, l *look, o showOptions) error {
+	events, err := l.Session.Events(ctx)
+	if err != nil {
+		return err
+	}
+	before := func(seq int64) {
+		for len(events) > 0 && (events[0].After < seq || seq == 0) {
+			if o.Seq.has(max(events[0].After, 1)) {
+				if o.JSON {
+					p.json(eventJSON(&events[0]))
+				} else {
+					p.line(eventLine(&events[0]))
+				}
+			}
+			events = events[1:]
+		}
+	}
+	room := maxRow
+	if p.term.Width > 0 {
+		room = max(p.term.Width-55, 20)
+	}
+	for f, err := range l.Session.Frames(ctx, o.Seq.From, o.Seq.To) {
+		if err != nil {
+			return err
+		}
+		before(f.Seq)
+		raw, err := headOf(ctx, l.Session, f)
+		if err != nil {
+			return err
+		}
+		r := l.Dialect.Read(f.Stream, f.Raw)
+		if o.JSON {
+			p.json(frameJSON(f, r))
+		} else {
+			p.line(frameLine(f, r, raw, room))
+		}
+		if p.stopped() {
+			return errReaderGone
+		}
+	}
+	before(0)
+	return nil
+}
+
+// showConversation prints the outcome and the items of the transcript.
+func showConversation(ctx context.Context, p *printer, l *look, o showOptions) error {
+	t, err := transcript.Build(ctx, l.Session, l.Dialect)
+	if err != nil {
+		return err
+	}
+	outcome := t.Outcome(-1)
+	if o.JSON {
+		p.json(outcomeJSON(l, t, outcome))
+	} else {
+		for _, line := range outcomeLines(l, outcome) {
+			p.line(line)
+		}
+	}
+	turn := -1
+	for i, it := range t.Items() {
+		if o.Conversation != "" && it.Conversation != o.Conversation || !o.Seq.has(max(it.Seq, 1)) {
+			continue
+		}
+		if p.stopped() {
+			return errReaderGone
+		}
+		c, err := t.Content(ctx, it, maxBlock)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			p.json(itemJSON(i, it, c))
+			continue
+		}
+		if it.Kind == transcript.KindPrompt && it.Turn != turn {
+			p.line(nil)
+		}
+		turn = it.Turn
+		for _, line := range block(it, c, p.term.Width) {
+			p.line(line)
+		}
+	}
+	return nil
+}
+
+// outcomeLines is the outcome with the command that shows each of its lines.
+func outcomeLines(l *look, o transcript.Outcome) []line {
+	file := shellWord(l.Path)
+	if l.several {
+		file += fmt.Sprintf(" --session %d", l.Session.ID)
+	}
+	var out []line
+	for _, x := range o.Lines() {
+		t := tonePlain
+		if x.Bad {
+			t = toneError
+		}
+		row := line{}.pad(toneDim, x.Name, 10).pad(t, x.Text, 44)
+		switch {
+		case x.Name == "findings" || x.Name == "ended":
+			row = row.add(toneDim, "  agentrec check "+file)
+		case x.Filter != "":
+			row = row.add(toneDim, "  agentrec show "+file+selection(x.Filter))
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// selection is the flag that shows what a filter says.
+func selection(filter string) string {
+	if seq, ok := strings.CutPrefix(filter, "seq = "); ok {
+		return " --seq " + seq
+	}
+	return " --filter " + shellWord(filter)
+}

@@ -1,0 +1,98 @@
+package inspect
+
+import (
+	"context"
+
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// story is one session as the UI holds it, shared by the views of that session.
+type story struct {
+	ctx    context.Context
+	look   *look
+	window *window
+	t      *transcript.Transcript // nil while it is being derived
+	err    error                  // why it could not be derived
+}
+
+// item is what views keep of an item of the transcript.
+type item struct {
+	transcript.Item
+	Said transcript.Content
+}
+
+func newStory(ctx context.Context, l *look) *story {
+	return &story{ctx: ctx, look: l, window: newWindow(l.Session, l.Dialect)}
+}
+
+// derive reads the session for its transcript: seconds for a million frames.
+// It touches nothing of the story, so that views can show frames meanwhile.
+func (s *story) derive(ctx context.Context) (*transcript.Transcript, error) {
+	session := *s.look.Session
+	return transcript.Build(ctx, &session, s.look.Dialect)
+}
+
+// grow reads what has been recorded since, and reports whether there was any.
+func (s *story) grow() bool {
+	if s.look.Session.State != store.Recording {
+		return false
+	}
+	if s.t == nil {
+		before := s.look.Session.Count()
+		s.fail(s.look.Session.Refresh(s.ctx))
+		return s.look.Session.Count() != before
+	}
+	grown, err := s.t.Extend(s.ctx)
+	s.fail(err)
+	state := s.look.Session.State
+	*s.look.Session = *s.t.Session
+	return grown || state != s.look.Session.State
+}
+
+func (s *story) fail(err error) {
+	if err != nil && s.ctx.Err() == nil {
+		s.err = err
+	}
+}
+
+// item returns item i with its texts, each cut after limit bytes. What cannot
+// be read is said in place of the text.
+func (s *story) item(i, limit int) item {
+	it := item{Item: s.t.Item(i)}
+	c, err := s.t.Content(s.ctx, it.Item, limit)
+	if err != nil {
+		c.Text = err.Error()
+		it.Failed = true
+	}
+	it.Said = c
+	return it
+}
+
+// memo keeps what was made of items, as long as the items do not change. It
+// forgets everything when it is full: a screen fills it again in a moment.
+type memo[T any] struct {
+	kept map[int]kept[T]
+}
+
+type kept[T any] struct {
+	last, answer, size int64
+	width              int
+	value              T
+}
+
+// memoSize is how many items are kept.
+const memoSize = 512
+
+// get returns what make returned for item i at this width.
+func (m *memo[T]) get(i int, it transcript.Item, width int, make func() T) T {
+	if k, ok := m.kept[i]; ok && k.last == it.Last && k.answer == it.Answer && k.size == it.Size && k.width == width {
+		return k.value
+	}
+	if m.kept == nil || len(m.kept) >= memoSize {
+		m.kept = map[int]kept[T]{}
+	}
+	v := make()
+	m.kept[i] = kept[T]{it.Last, it.Answer, it.Size, width, v}
+	return v
+}

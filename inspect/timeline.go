@@ -1,0 +1,188 @@
+package inspect
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"agentrec/internal/transcript"
+)
+
+// timeMode is what the time column of a timeline shows.
+type timeMode uint8
+
+// The modes, in the order in which a key goes through them.
+const (
+	sinceStart timeMode = iota
+	sinceRow            // since the row before
+	sinceMark           // since the marked row
+	ofDay
+	timeModes
+)
+
+func (m timeMode) String() string {
+	return [...]string{"since the start", "since the row before", "since the marked row", "of day"}[m]
+}
+
+// timeline is a session in rows: one an item, unfolded to what the item says.
+type timeline struct {
+	story  *story
+	shown  []int // indexes of items on show, in order; nil is all
+	open   map[int]bool
+	marks  map[int64]string // what check found, by seq
+	mode   timeMode
+	marked time.Duration
+	rows   memo[[]line]
+	blocks memo[[]line]
+}
+
+func newTimeline(s *story) *timeline { return &timeline{story: s, open: map[int]bool{}} }
+
+// Len returns the number of items on show.
+func (t *timeline) Len() int {
+	if t.shown != nil {
+		return len(t.shown)
+	}
+	return t.story.t.Len()
+}
+
+// index returns the item in row i.
+func (t *timeline) index(i int) int {
+	if t.shown != nil {
+		return t.shown[i]
+	}
+	return i
+}
+
+// rowOf returns the row of item index, or of the last one on show before it.
+func (t *timeline) rowOf(index int) int {
+	if t.shown == nil {
+		return index
+	}
+	return max(sort.SearchInts(t.shown, index+1)-1, 0)
+}
+
+// Item returns the row of an item, with what it says when it is open.
+func (t *timeline) Item(i, width int) []line {
+	index := t.index(i)
+	it := t.story.t.Item(index)
+	row := t.rows.get(index, it, width, func() []line {
+		full := t.story.item(index, 4*maxRow)
+		return []line{rowText(full, max(width-30, 10))}
+	})
+	out := []line{t.head(i, it).and(row[0])}
+	if t.open[index] {
+		out = append(out, t.blocks.get(index, it, width, func() []line {
+			full := t.story.item(index, maxBlock)
+			b := block(full.Item, full.Said, width)
+			return b[1:]
+		})...)
+	}
+	return out
+}
+
+// head is the part of a row that depends on the row's neighbours.
+func (t *timeline) head(i int, it transcript.Item) line {
+	mark := " "
+	mt := toneDim
+	switch {
+	case t.marks[it.Seq] != "":
+		mark, mt = "!", toneError
+	case it.Failed || it.Kind == transcript.KindError:
+		mark, mt = "✗", toneError
+	case it.Kind == transcript.KindPrompt && it.Turn >= 0:
+		mark, mt = "┌", toneIn
+	case it.Kind == transcript.KindEnd:
+		mark, mt = "└", toneIn
+	case it.Turn >= 0:
+		mark, mt = "│", toneDim
+	}
+	return line{{mark, mt}, {fmt.Sprintf("%10s ", t.time(i, it)), toneDim}}
+}
+
+func (t *timeline) time(i int, it transcript.Item) string {
+	switch t.mode {
+	case sinceRow:
+		if i == 0 {
+			return clock(it.Time)
+		}
+		return "+" + lasting(it.Time-t.story.t.Item(t.index(i-1)).Time)
+	case sinceMark:
+		return clock(it.Time - t.marked)
+	case ofDay:
+		return t.story.look.Session.Started.Add(it.Time).Local().Format("15:04:05")
+	}
+	return clock(it.Time)
+}
+
+// rowText is what a row says after its time: way, name, how many or how long,
+// and the beginning of the text, in room columns.
+func rowText(it item, room int) line {
+	if it.Kind == transcript.KindEvent {
+		text, tn := event(it.Event)
+		return line{{"  ", tonePlain}, {text, tn}}
+	}
+	tn := toneOf(it.Item)
+	if it.Failed {
+		tn = toneError
+	}
+	l := line{{way(it.Stream) + " ", toneDim}}.pad(tn, name(it.Item), 17)
+	took := ""
+	switch {
+	case it.Frames > 1:
+		took = fmt.Sprintf("x%d", it.Frames)
+	case it.Took < 0:
+		took = "open"
+	case it.Answer > 0:
+		took = lasting(it.Took)
+	}
+	l = l.add(toneDim, fmt.Sprintf("%6s ", took))
+	return l.add(textTone(it, tn), visibleCut(rowSummary(it), max(room, maxRow)))
+}
+
+func textTone(it item, tn tone) tone {
+	switch it.Kind {
+	case transcript.KindRequest, transcript.KindCancel, transcript.KindRaw, transcript.KindGreeting, transcript.KindLog:
+		return toneDim
+	case transcript.KindCall:
+		if !it.Failed {
+			return tonePlain
+		}
+	}
+	return tn
+}
+
+// rowSummary is the text of an item on one line.
+func rowSummary(it item) string {
+	text := it.Said.Text
+	switch it.Kind {
+	case transcript.KindCall:
+		text = it.Said.Args
+		if it.Answer > 0 {
+			text += " = " + it.Said.Text
+		}
+	case transcript.KindRequest, transcript.KindCancel:
+		text = it.Said.Args
+		if it.Failed {
+			text = it.Said.Answer
+		}
+	case transcript.KindPlan:
+		if text == "" {
+			text = it.Said.Args
+		}
+	case transcript.KindPermission:
+		if it.Said.Answer != "" {
+			text += " = " + it.Said.Answer
+		}
+	}
+	return oneLine(text)
+}
+
+// oneLine joins the lines of a text for a row.
+func oneLine(s string) string {
+	if len(s) > 4*maxRow {
+		s = s[:4*maxRow]
+	}
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " ")
+}

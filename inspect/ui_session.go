@@ -1,0 +1,244 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// waitForTranscript is how long opening a session waits for its transcript, so
+// that an ordinary session opens without a flicker; frames are shown after that.
+const waitForTranscript = 80 * time.Millisecond
+
+// sessionUI is one session in the UI: the story and the views of it, of which
+// one is on the screen. They share a place: the frame that is selected.
+type sessionUI struct {
+	u     *ui
+	story *story
+	seq   int64  // the selected frame
+	goal  string // the view that is wanted once there is a transcript
+	line  *timeline
+}
+
+// openSession shows a session.
+func (u *ui) openSession(s *store.Session) error {
+	d, err := dialectOf(u.ctx, s, "")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(u.ctx)
+	own := *s
+	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: 1, goal: "timeline"}
+	type derived struct {
+		t   *transcript.Transcript
+		err error
+	}
+	done := make(chan derived, 1)
+	u.workers.Go(func() {
+		t, err := su.story.derive(ctx)
+		done <- derived{t, err}
+	})
+	take := func(x derived) {
+		su.story.t = x.t
+		if x.err != nil {
+			su.story.t = nil
+			su.story.fail(x.err)
+			u.fail(su.story.err)
+		}
+	}
+	select {
+	case x := <-done:
+		take(x)
+	case <-time.After(waitForTranscript):
+		u.workers.Go(func() {
+			x := <-done
+			u.post(func() {
+				if ctx.Err() != nil {
+					return
+				}
+				take(x)
+				if su.story.t != nil && u.top() != nil && u.top().name == "frames" {
+					u.say(toneGood, "the transcript is ready")
+					su.show(su.goal)
+				}
+			})
+		})
+	}
+	v := su.view(su.goal)
+	v.close = cancel
+	u.push(v)
+	return nil
+}
+
+// view makes a view of the session: frames while there is no transcript.
+func (su *sessionUI) view(name string) *view {
+	if su.story.t == nil && name != "frames" {
+		su.goal = name
+		name = "frames"
+	}
+	var v *view
+	switch name {
+	case "conversation":
+		v = su.chatView()
+	case "frames":
+		v = su.framesView()
+	default:
+		v = su.timelineView()
+	}
+	v.title = func() line { return su.title(v.name) }
+	v.commands = append(v.commands, su.commands()...)
+	return v
+}
+
+// show puts another view of the session in place of the one on the screen.
+func (su *sessionUI) show(name string) {
+	old := su.u.top()
+	release := old.close
+	old.close = nil
+	v := su.view(name)
+	v.close = release
+	su.u.replace(v)
+	if v.name != name {
+		su.u.say(toneDim, "reading the session; until then, its frames")
+	}
+}
+
+func (su *sessionUI) title(name string) line {
+	s := su.story.look.Session
+	text := fmt.Sprintf(" %d", s.ID)
+	if s.Name != "" {
+		text += " " + visibleCut(s.Name, 24)
+	}
+	agent := su.story.look.Dialect.Name()
+	if t := su.story.t; t != nil && t.Agent != "" {
+		agent = visibleCut(t.Agent, 30)
+	}
+	end, _ := ending(s)
+	return plain(text + " · " + name + " · " + agent + " · " + count(int(s.Count()), "frame") + " · " + end)
+}
+
+// commands are those of every view of a session.
+func (su *sessionUI) commands() []command {
+	show := func(name string) func(string) error { return func(string) error { su.show(name); return nil } }
+	return []command{
+		{name: "timeline", keys: []string{"1"}, help: "the session as a timeline", do: show("timeline")},
+		{name: "conversation", keys: []string{"2"}, help: "the session as a conversation", do: show("conversation")},
+		{name: "frames", keys: []string{"3"}, help: "the session frame by frame", do: show("frames")},
+		{name: "next-view", keys: []string{"Tab"}, bar: "view", help: "timeline, conversation, frames", do: func(string) error {
+			next := map[string]string{"timeline": "conversation", "conversation": "frames", "frames": "timeline"}
+			su.show(next[su.u.top().name])
+			return nil
+		}},
+		{name: "go", help: "go to the frame with this number", do: func(arg string) error {
+			seq, err := strconv.ParseInt(arg, 10, 64)
+			if err != nil || seq < 1 || seq > su.story.look.Session.Count() {
+				return fmt.Errorf("go to %q: the session has frames 1 to %d", arg, su.story.look.Session.Count())
+			}
+			su.goTo(seq)
+			return nil
+		}},
+	}
+}
+
+// goTo selects a frame in the view on the screen.
+func (su *sessionUI) goTo(seq int64) {
+	su.seq = seq
+	v := su.u.top()
+	switch r := v.pane.rows.(type) {
+	case *timeline:
+		v.pane.to(r.rowOf(max(su.story.t.ItemAt(seq), 0)))
+	case *chat:
+		v.pane.to(r.rowOf(max(su.story.t.ItemAt(seq), 0)))
+	case *frameRows:
+		v.pane.to(int(seq - 1))
+	}
+}
+
+// frameRows is a session frame by frame.
+type frameRows struct{ su *sessionUI }
+
+// Len returns the number of frames.
+func (r *frameRows) Len() int { return int(r.su.story.look.Session.Count()) }
+
+// Item returns the line of a frame.
+func (r *frameRows) Item(i, width int) []line {
+	s := r.su.story
+	row, err := s.window.row(s.ctx, int64(i+1))
+	if err != nil {
+		return []line{{{fmt.Sprintf("%6d ", i+1), toneDim}, {err.Error(), toneError}}}
+	}
+	return []line{frameLine(row.Frame, row.Reading, []byte(row.Begin), max(width, 20))}
+}
+
+func (su *sessionUI) framesView() *view {
+	p := newPane(su.u.theme, &frameRows{su})
+	v := &view{name: "frames", pane: p}
+	p.to(int(su.seq - 1))
+	v.tick = func() bool {
+		grown := su.story.grow()
+		su.seq = int64(p.sel + 1)
+		return grown
+	}
+	v.status = func() line { su.seq = int64(p.sel + 1); return su.place(p) }
+	v.search = su.searchFrames
+	v.commands = []command{
+		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "open", help: "the frame as tree, text and bytes", do: func(string) error { return su.openFrame(int64(p.sel + 1)) }},
+		{name: "pair", keys: []string{"%"}, bar: "pair", help: "from a request to its answer, and back", do: func(string) error {
+			seq, err := su.pair(int64(p.sel + 1))
+			if err == nil {
+				p.to(int(seq - 1))
+			}
+			return err
+		}},
+	}
+	return v
+}
+
+// place is where the user stands in a list, and whether it follows.
+func (su *sessionUI) place(p *pane) line {
+	var l line
+	if su.story.t == nil {
+		l = l.add(toneAsk, "reading... ")
+	}
+	if p.tail && su.story.look.Session.State == store.Recording {
+		l = l.add(toneGood, "following ")
+	}
+	n := p.rows.Len()
+	return l.add(toneDim, fmt.Sprintf("%d/%d", min(p.sel+1, n), n))
+}
+
+// pair returns the frame that answers, or is answered by, a frame.
+func (su *sessionUI) pair(seq int64) (int64, error) {
+	t := su.story.t
+	if t == nil {
+		return 0, errors.New("the session is still being read")
+	}
+	e, ok := t.Entry(seq)
+	if ok && e.Pair != 0 {
+		return int64(e.Pair), nil
+	}
+	if i := t.ItemAt(seq); i >= 0 {
+		switch it := t.Item(i); {
+		case it.Answer != 0 && it.Answer != seq && it.Seq == seq:
+			return it.Answer, nil
+		case it.Answer == seq:
+			return it.Seq, nil
+		}
+	}
+	return 0, fmt.Errorf("frame %d has no partner", seq)
+}
+
+// searchFrames searches the bytes of the frames from the selected one.
+func (su *sessionUI) searchFrames(text string, back bool) error {
+	p := su.u.top().pane
+	seq, err := su.find(text, int64(p.sel+1), back)
+	if err == nil {
+		p.to(int(seq - 1))
+	}
+	return err
+}

@@ -1,0 +1,230 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// sessionRows is the list of sessions: a head line and one line each.
+type sessionRows struct {
+	sessions []*store.Session
+	list     []summary
+	sort     string // a column; "" is newest first
+	filter   string // words that must occur, lower case
+	now      func() time.Time
+	shown    []int // indexes on show
+	table    []line
+	width    int
+}
+
+// Len returns the number of sessions on show.
+func (r *sessionRows) Len() int { return len(r.shown) }
+
+// Item returns the line of a session.
+func (r *sessionRows) Item(i, width int) []line {
+	r.lay(width)
+	return []line{r.table[i+1]}
+}
+
+// head returns the names of the columns.
+func (r *sessionRows) head(width int) line {
+	r.lay(width)
+	return r.table[0]
+}
+
+// lay makes the table for a width.
+func (r *sessionRows) lay(width int) {
+	if r.table != nil && r.width == width {
+		return
+	}
+	list := make([]summary, len(r.shown))
+	for i, s := range r.shown {
+		list[i] = r.list[s]
+	}
+	r.table, r.width = sessionTable(list, r.now(), width), width
+}
+
+// arrange filters and sorts.
+func (r *sessionRows) arrange() {
+	r.shown, r.table = r.shown[:0], nil
+	for i := range r.list {
+		if r.passes(&r.list[i]) {
+			r.shown = append(r.shown, i)
+		}
+	}
+	slices.Reverse(r.shown)
+	key := map[string]func(m *summary) float64{
+		"lasted": func(m *summary) float64 { return m.Seconds }, "turns": func(m *summary) float64 { return float64(m.Turns) },
+		"calls": func(m *summary) float64 { return float64(m.Calls) }, "errors": func(m *summary) float64 { return float64(m.Errors) },
+		"frames": func(m *summary) float64 { return float64(m.Frames) }, "size": func(m *summary) float64 { return float64(m.Bytes) },
+	}[r.sort]
+	slices.SortStableFunc(r.shown, func(a, b int) int {
+		switch {
+		case r.sort == "name":
+			return strings.Compare(r.list[a].Name, r.list[b].Name)
+		case key == nil:
+			return 0
+		case key(&r.list[a]) > key(&r.list[b]):
+			return -1
+		case key(&r.list[a]) < key(&r.list[b]):
+			return 1
+		}
+		return 0
+	})
+}
+
+// passes reports whether all words of the filter occur in what is known of a
+// session.
+func (r *sessionRows) passes(m *summary) bool {
+	if r.filter == "" {
+		return true
+	}
+	end, _ := ending(&store.Session{State: m.State, Reason: m.Reason, Exit: m.Exit})
+	text := lower(strings.Join(append([]string{m.Name, m.UID, m.Dialect, m.Agent, tagText(m.Tags), m.Cwd, end}, m.Argv...), " "))
+	for _, w := range strings.Fields(r.filter) {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}
+
+var sortNames = []string{"newest", "name", "lasted", "turns", "calls", "errors", "frames", "size"}
+
+// sessionsView lists the sessions of the recording. It counts turns, calls and
+// errors behind the list, the newest session first.
+func (u *ui) sessionsView() error {
+	r := &sessionRows{now: u.now}
+	p := newPane(u.theme, r)
+	ctx, cancel := context.WithCancel(u.ctx)
+	v := &view{name: "sessions", pane: p, close: cancel}
+	load := func() (bool, error) {
+		sessions, err := u.db.Sessions(u.ctx)
+		if err != nil {
+			return false, err
+		}
+		same := len(sessions) == len(r.sessions)
+		list := make([]summary, len(sessions))
+		for i, s := range sessions {
+			list[i] = summarize(s)
+			if i < len(r.list) && r.list[i].UID == list[i].UID {
+				old := r.list[i]
+				list[i].Agent, list[i].Turns, list[i].Calls, list[i].Errors, list[i].known = old.Agent, old.Turns, old.Calls, old.Errors, old.known
+				list[i].Dialect = old.Dialect
+				same = same && old.Frames == list[i].Frames && old.State == list[i].State
+			} else {
+				same = false
+			}
+		}
+		r.sessions, r.list = sessions, list
+		if !same {
+			r.arrange()
+		}
+		return !same, nil
+	}
+	if _, err := load(); err != nil {
+		return err
+	}
+	v.title = func() line {
+		return plain(fmt.Sprintf(" %s: %s", u.path, count(len(r.list), "session")))
+	}
+	v.status = func() line {
+		var l line
+		if r.filter != "" {
+			l = l.add(toneMark, fmt.Sprintf("%d of %d with %q", len(r.shown), len(r.list), r.filter)).add(tonePlain, " ")
+		}
+		return l.add(toneDim, fmt.Sprintf("%d/%d", min(p.sel+1, r.Len()), r.Len()))
+	}
+	v.tick = func() bool {
+		changed, err := load()
+		u.fail(err)
+		return changed
+	}
+	selected := func() (*store.Session, error) {
+		if r.Len() == 0 {
+			return nil, errors.New("there is no session")
+		}
+		return r.sessions[r.shown[p.sel]], nil
+	}
+	open := func(string) error {
+		s, err := selected()
+		if err != nil {
+			return err
+		}
+		return u.openSession(s)
+	}
+	v.commands = []command{
+		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "open", help: "open the session", do: open},
+		{name: "sort", keys: []string{"s"}, bar: "sort", help: "sort by the next column, or by the named one", do: func(arg string) error {
+			next := arg
+			if next == "" {
+				next = sortNames[(slices.Index(sortNames, dashTo(r.sort, "newest"))+1)%len(sortNames)]
+			}
+			if !slices.Contains(sortNames, next) {
+				return fmt.Errorf("sort by %q: want one of %s", next, strings.Join(sortNames, ", "))
+			}
+			r.sort = next
+			r.arrange()
+			u.say(toneDim, "sorted by "+next)
+			return nil
+		}, args: func() []string { return sortNames }},
+		{name: "filter", keys: []string{"f"}, bar: "filter", help: "show only sessions with these words", do: func(arg string) error {
+			set := func(text string) { r.filter = lower(text); r.arrange() }
+			if arg != "" {
+				set(arg)
+				return nil
+			}
+			u.typeLine("filter: ", r.filter, nil, set)
+			return nil
+		}},
+	}
+	v.search = searchLines(p)
+	u.push(v)
+	u.workers.Go(func() { u.countSessions(ctx, r) })
+	return nil
+}
+
+// dashTo returns s, or other when it is empty.
+func dashTo(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// countSessions derives what the list says of each session beyond its row, and
+// ends with ctx.
+func (u *ui) countSessions(ctx context.Context, r *sessionRows) {
+	sessions, err := u.db.Sessions(ctx)
+	if err != nil {
+		return
+	}
+	for _, s := range slices.Backward(sessions) {
+		d, err := dialectOf(ctx, s, "")
+		if err != nil {
+			continue
+		}
+		t, err := transcript.Build(ctx, s, d)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		u.post(func() {
+			for i := range r.list {
+				if r.list[i].UID == s.UID {
+					r.list[i].count(t)
+					r.arrange()
+				}
+			}
+		})
+	}
+}

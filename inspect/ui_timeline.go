@@ -1,0 +1,164 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+
+	"agentrec/internal/transcript"
+)
+
+// timelineView shows the session as a timeline.
+func (su *sessionUI) timelineView() *view {
+	if su.line == nil {
+		su.line = newTimeline(su.story)
+	}
+	tl := su.line
+	p := newPane(su.u.theme, tl)
+	v := &view{name: "timeline", pane: p}
+	p.to(tl.rowOf(max(su.story.t.ItemAt(su.seq), 0)))
+	v.tick = su.story.grow
+	v.status = func() line {
+		l := su.place(p)
+		if tl.Len() > 0 {
+			su.seq = su.story.t.Item(tl.index(p.sel)).Seq
+		}
+		if tl.mode != sinceStart {
+			l = line{{"time " + tl.mode.String() + "  ", toneDim}}.and(l)
+		}
+		return l
+	}
+	v.search = func(text string, back bool) error { return su.searchItems(text, back, tl.rowOf) }
+	at := func() (transcript.Item, error) {
+		if tl.Len() == 0 {
+			return transcript.Item{}, errors.New("the session has no frames yet")
+		}
+		return su.story.t.Item(tl.index(p.sel)), nil
+	}
+	next := func(what string, step int, is func(transcript.Item) bool) func(string) error {
+		return func(string) error {
+			for i := p.sel + step; i >= 0 && i < tl.Len(); i += step {
+				if is(su.story.t.Item(tl.index(i))) {
+					p.to(i)
+					return nil
+				}
+			}
+			return fmt.Errorf("no more %s that way", what)
+		}
+	}
+	isTurn := func(it transcript.Item) bool { return it.Kind == transcript.KindPrompt && it.Turn >= 0 }
+	isCall := func(it transcript.Item) bool { return it.Kind == transcript.KindCall }
+	isError := func(it transcript.Item) bool {
+		return it.Failed || it.Kind == transcript.KindError || it.Kind == transcript.KindEvent && it.Event.Exit != nil && it.Event.Exit.Code != 0
+	}
+	isOpen := func(it transcript.Item) bool { return it.Took < 0 }
+	v.commands = []command{
+		{name: "open", keys: []string{"Enter"}, bar: "frame", help: "the frame as tree, text and bytes", do: func(string) error {
+			it, err := at()
+			if err != nil {
+				return err
+			}
+			return su.openFrame(max(it.Seq, 1))
+		}},
+		{name: "unfold", keys: []string{"Space", "l", "Right"}, bar: "unfold", help: "show what the row says in full, or fold it", do: func(string) error {
+			if tl.Len() > 0 {
+				i := tl.index(p.sel)
+				tl.open[i] = !tl.open[i]
+			}
+			return nil
+		}},
+		{name: "unfold-all", keys: []string{"*"}, help: "fold all rows, or unfold all calls and texts", do: func(string) error {
+			if len(tl.open) > 0 {
+				clear(tl.open)
+				return nil
+			}
+			for i := range min(tl.Len(), maxUnfold) {
+				tl.open[tl.index(i)] = true
+			}
+			return nil
+		}},
+		{name: "next-turn", keys: []string{"]"}, bar: "turn", help: "next turn", do: next("turns", 1, isTurn)},
+		{name: "previous-turn", keys: []string{"["}, help: "turn before", do: next("turns", -1, isTurn)},
+		{name: "next-call", keys: []string{"c"}, bar: "call", help: "next tool call", do: next("calls", 1, isCall)},
+		{name: "previous-call", keys: []string{"C"}, help: "tool call before", do: next("calls", -1, isCall)},
+		{name: "next-error", keys: []string{"e"}, bar: "error", help: "next error", do: next("errors", 1, isError)},
+		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, isError)},
+		{name: "next-open", keys: []string{"o"}, help: "next request or call without an answer", do: next("open requests", 1, isOpen)},
+		{name: "previous-open", keys: []string{"O"}, help: "request or call before without an answer", do: next("open requests", -1, isOpen)},
+		{name: "time", keys: []string{"t"}, help: "time since the start, the row before, the mark, or of day", do: func(string) error {
+			tl.mode = (tl.mode + 1) % timeModes
+			return nil
+		}},
+		{name: "mark", keys: []string{"m"}, help: "show times relative to this row", do: func(string) error {
+			it, err := at()
+			if err == nil {
+				tl.marked, tl.mode = it.Time, sinceMark
+			}
+			return err
+		}},
+		{name: "pair", keys: []string{"%"}, help: "open the answer of the request, or the result of the call", do: func(string) error {
+			it, err := at()
+			if err != nil {
+				return err
+			}
+			seq, err := su.pair(it.Seq)
+			if err != nil {
+				return err
+			}
+			return su.openFrame(seq)
+		}},
+	}
+	return v
+}
+
+// maxUnfold bounds how many rows are unfolded at once.
+const maxUnfold = 100_000
+
+// chatView shows the session as a conversation.
+func (su *sessionUI) chatView() *view {
+	c := newChat(su.story)
+	p := newPane(su.u.theme, c)
+	p.bar = true
+	v := &view{name: "conversation", pane: p}
+	p.to(c.rowOf(max(su.story.t.ItemAt(su.seq), 0)))
+	v.tick = func() bool {
+		grown := su.story.grow()
+		c.grow()
+		return grown
+	}
+	v.status = func() line {
+		if c.Len() > 0 {
+			su.seq = su.story.t.Item(c.index(p.sel)).Seq
+		}
+		return su.place(p)
+	}
+	v.search = func(text string, back bool) error { return su.searchItems(text, back, c.rowOf) }
+	next := func(what string, step int, kinds ...transcript.Kind) func(string) error {
+		return func(string) error {
+			for i := p.sel + step; i >= 0 && i < c.Len(); i += step {
+				it := su.story.t.Item(c.index(i))
+				for _, k := range kinds {
+					if it.Kind == k || k == transcript.KindError && it.Failed {
+						p.to(i)
+						return nil
+					}
+				}
+			}
+			return fmt.Errorf("no more %s that way", what)
+		}
+	}
+	v.commands = []command{
+		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "frame", help: "the frame as tree, text and bytes", do: func(string) error {
+			if c.Len() == 0 {
+				return errors.New("nothing was said yet")
+			}
+			return su.openFrame(max(su.story.t.Item(c.index(p.sel)).Seq, 1))
+		}},
+		{name: "next-turn", keys: []string{"]"}, bar: "turn", help: "next turn", do: next("turns", 1, transcript.KindPrompt)},
+		{name: "previous-turn", keys: []string{"["}, help: "turn before", do: next("turns", -1, transcript.KindPrompt)},
+		{name: "next-call", keys: []string{"c"}, bar: "call", help: "next tool call", do: next("calls", 1, transcript.KindCall)},
+		{name: "previous-call", keys: []string{"C"}, help: "tool call before", do: next("calls", -1, transcript.KindCall)},
+		{name: "next-error", keys: []string{"e"}, bar: "error", help: "next error", do: next("errors", 1, transcript.KindError)},
+		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, transcript.KindError)},
+	}
+	return v
+}
