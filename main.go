@@ -90,7 +90,7 @@ Exit statuses:
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("agentrec {{.Version}}\n")
-	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(nil), inspect.Commands()} {
+	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(recordInto), inspect.Commands()} {
 		root.AddCommand(list...)
 	}
 	root.AddCommand(&cobra.Command{
@@ -102,6 +102,11 @@ Exit statuses:
 	})
 	mark(root, ran)
 	return root
+}
+
+// recordInto is how replay records a missing file.
+func recordInto(ctx context.Context, file string, argv []string) error {
+	return record.Run(ctx, record.Options{DB: file, Argv: argv, Version: version()})
 }
 
 // mark wraps every command's RunE so that ran is set when it begins.

@@ -48,14 +48,18 @@ func orAbsent(s string) string {
 }
 
 // summary is the last word of a replay on stderr.
-func summary(r *Report) string {
+func summary(r *Report, quiet int) string {
+	more := ""
+	if quiet > 0 {
+		more = fmt.Sprintf("agentrec: %d more frames were not sent\n", quiet)
+	}
 	what := fmt.Sprintf("%d of %d frames matched, %d of %d sent", r.In.Played, r.In.Recorded, r.Out.Played, r.Out.Recorded)
 	if n := r.Failed(); n > 0 {
 		divergences := "1 divergence"
 		if n > 1 {
 			divergences = strconv.Itoa(n) + " divergences"
 		}
-		return fmt.Sprintf("agentrec: replay of session %d failed: %s; %s\n", r.Session.ID, divergences, what)
+		return more + fmt.Sprintf("agentrec: replay of session %d failed: %s; %s\n", r.Session.ID, divergences, what)
 	}
 	return fmt.Sprintf("agentrec: replay of session %d passed: %s\n", r.Session.ID, what)
 }

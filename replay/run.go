@@ -260,8 +260,13 @@ func (p *player) fetcher() func(int32) []byte {
 	}
 }
 
-// How long a client that has sent TERM gets for reading what is due.
-const flushAfterSignal = time.Second
+// How long a client that has sent TERM gets for reading what is due, and how
+// long a signal may come after the end of input that was caused later: clients
+// send TERM and close the pipe in one go.
+const (
+	flushAfterSignal = time.Second
+	signalGrace      = 3 * time.Millisecond
+)
 
 func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 	var wait <-chan time.Time
@@ -292,6 +297,13 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 			p.ended = "eof"
 			if !closed {
 				p.ended = "exit"
+			}
+			select {
+			case sig := <-p.o.Signals:
+				p.ended = signalName(sig)
+				p.w.push(p.e.signal(p.ended))
+				p.flush(flushAfterSignal)
+			case <-time.After(signalGrace):
 			}
 			return nil
 		}
@@ -361,7 +373,7 @@ func (p *player) verdict() error {
 	_, failed, _ := p.w.state()
 	p.v.close(p.e, failed != nil)
 	r := p.report("done")
-	p.side.write([]byte(summary(r)))
+	p.side.write([]byte(summary(r, p.v.quiet-maxLoud)))
 	p.side.close()
 	if p.reporter != nil {
 		if err := p.reporter.close(r); err != nil {

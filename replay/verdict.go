@@ -48,6 +48,7 @@ type verdict struct {
 	diverge []Entry
 	notes   []Entry
 	dropped int // entries beyond maxEntries
+	quiet   int // unsent frames after the first divergence
 	loud    func(Entry)
 	mask    func(string) string // hides secrets in what is reported
 }
@@ -57,6 +58,7 @@ const (
 	maxEntries     = 1000
 	maxDifferences = 20
 	maxValue       = 2000 // bytes of a value
+	maxLoud        = 3    // unsent frames that are told one by one after the first divergence
 )
 
 func (v *verdict) diverged(n Entry) Entry {
@@ -67,7 +69,10 @@ func (v *verdict) diverged(n Entry) Entry {
 	} else {
 		v.diverge = append(v.diverge, n)
 	}
-	if v.loud != nil {
+	if n.Kind == Unsent && n.Follows {
+		v.quiet++
+	}
+	if v.loud != nil && v.quiet <= maxLoud {
 		v.loud(n)
 	}
 	return n
