@@ -30,14 +30,13 @@ func Build(ctx context.Context, s *store.Session, d *dialect.Dialect) (*Transcri
 }
 
 // Detect returns the dialect that the session names, or else the one that its
-// first frames speak for.
+// first frames speak for: so too when this build does not have the one it
+// names, which was a table of the user's own.
 func Detect(ctx context.Context, s *store.Session) (*dialect.Dialect, error) {
 	if s.Dialect != "" {
-		d, err := dialect.Load(s.Dialect)
-		if err != nil {
-			return nil, fmt.Errorf("loading the dialect of session %d: %w", s.ID, err)
+		if d, err := dialect.Builtin(s.Dialect); err == nil {
+			return d, nil
 		}
-		return d, nil
 	}
 	det := dialect.NewDetector(s.Argv)
 	for f, err := range s.Frames(ctx, 1, detectFrames) {

@@ -27,6 +27,9 @@ func (t *Transcript) call(e *Entry, f store.Frame, x *dialect.Reading, l *lane) 
 	if c.Name == "" {
 		c.Name = strings.Clone(clip(x.Name, maxName))
 	}
+	if x.Args != "" {
+		c.ArgsSeq = f.Seq
+	}
 	t.attach(e, f, i)
 }
 

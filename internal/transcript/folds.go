@@ -13,12 +13,17 @@ import (
 // show files a frame under what it shows.
 func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k *Link) {
 	kind := x.Shows
-	if k != nil && kind == dialect.ShowsNothing {
-		switch q := t.Entries[k.Request.Seq-1]; q.Shows.Is() {
-		case dialect.ShowsCall:
-			kind = dialect.ShowsResult
-		case dialect.ShowsPermission:
-			kind = dialect.ShowsAnswer
+	answered := KindNone // the item of the request that this frame answers
+	if k != nil {
+		q := t.Entries[k.Request.Seq-1]
+		answered = KindOf(q)
+		if kind == dialect.ShowsNothing || kind == dialect.ShowsError {
+			switch answered {
+			case KindCall:
+				kind = dialect.ShowsResult
+			case KindPermission:
+				kind = dialect.ShowsAnswer
+			}
 		}
 	}
 	if e.Shows == 0 {
@@ -37,7 +42,13 @@ func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 		t.call(e, f, x, l)
 	case dialect.ShowsResult:
 		t.result(e, f, x, l, k)
-	case dialect.ShowsPermission, dialect.ShowsError, dialect.ShowsLog:
+	case dialect.ShowsLog:
+		if x.Delta || x.Snapshot {
+			t.delta(e, f, x, l, foldKey{toShows(kind), clip(x.Part, maxName)})
+			break
+		}
+		t.item(KindOf(*e), int32(f.Seq))
+	case dialect.ShowsPermission:
 		t.item(KindOf(*e), int32(f.Seq))
 	case dialect.ShowsAnswer:
 		if k == nil {
@@ -56,9 +67,15 @@ func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 	if x.Rule != nil && x.Rule.Turn && kind != dialect.ShowsPrompt {
 		t.prompt(e, f.Seq, x, l)
 	}
+	ended := false
 	if x.Ends || kind == dialect.ShowsEnd || k != nil && t.answersTurn(k.Request.Seq) {
-		t.end(e, f, x, l, k)
+		ended = t.end(e, f, x, l, k)
+	}
+	switch {
+	case ended || kind == dialect.ShowsEnd:
 		t.item(KindEnd, int32(f.Seq))
+	case kind == dialect.ShowsError && answered != KindRequest:
+		t.item(KindError, int32(f.Seq))
 	}
 }
 
@@ -77,10 +94,21 @@ func (l *lane) breakFolds(key foldKey) {
 	}
 }
 
-// text takes a text or a delta of one.
+// text takes a text: a delta, the whole that ends a run of deltas, or one that
+// stands alone.
 func (t *Transcript) text(e *Entry, f store.Frame, x *dialect.Reading, l *lane, kind dialect.Shows) {
 	key := foldKey{toShows(kind), clip(x.Part, maxName)}
-	if !x.Delta && !x.Snapshot {
+	switch {
+	case x.Delta:
+		l.breakFolds(key)
+		t.delta(e, f, x, l, key)
+	case x.Snapshot:
+		l.breakFolds(key)
+		t.delta(e, f, x, l, key)
+		if key.part == "" {
+			delete(l.folds, key)
+		}
+	default:
 		if n := t.repeats(l, key, x.Text); n > 0 {
 			d := &t.Folds[n-1]
 			d.Whole, d.End = f.Seq, f.Time
@@ -91,10 +119,13 @@ func (t *Transcript) text(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 		}
 		l.breakFolds(foldKey{})
 		delete(l.folds, key)
-		t.item(KindOf(*e), int32(f.Seq))
-		return
+		if x.Text != "" || x.Args != "" || kind == dialect.ShowsPrompt {
+			t.item(KindOf(*e), int32(f.Seq))
+		}
 	}
-	l.breakFolds(key)
+}
+
+func (t *Transcript) delta(e *Entry, f store.Frame, x *dialect.Reading, l *lane, key foldKey) {
 	n := l.folds[key]
 	if n == 0 {
 		t.Folds = append(t.Folds, Fold{

@@ -201,16 +201,27 @@ func (t *Transcript) ItemAt(seq int64) int {
 		return int(t.Calls[e.Part-1].item)
 	case e.Flags.Has(InFold):
 		return int(t.Folds[e.Part-1].item)
-	case e.Role == dialect.Response && e.Pair > 0 && KindOf(e) == KindNone:
-		seq = int64(e.Pair)
 	}
-	i, found := slices.BinarySearchFunc(t.items, seq, func(r itemRef, seq int64) int {
-		return cmp.Compare(t.firstSeq(r), seq)
-	})
-	if !found || t.items[i].kind == KindEvent {
+	i, found := t.position(seq)
+	if !found && e.Role == dialect.Response && e.Pair > 0 {
+		return t.ItemAt(int64(e.Pair))
+	}
+	if !found {
 		i--
 	}
 	return i
+}
+
+// position returns where the first item of a frame stands, or would stand, and
+// whether there is one. Events stand after their frame.
+func (t *Transcript) position(seq int64) (int, bool) {
+	return slices.BinarySearchFunc(t.items, seq, func(r itemRef, seq int64) int {
+		order := cmp.Compare(t.firstSeq(r), seq)
+		if order == 0 && r.kind == KindEvent {
+			return 1
+		}
+		return order
+	})
 }
 
 func (t *Transcript) firstSeq(r itemRef) int64 {
@@ -242,7 +253,13 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 		c.Text, c.Cut = text, int64(len(text)) < it.Size
 		return c, err
 	}
-	x, raw, err := t.reading(ctx, it.Seq, it.Kind)
+	first := it.Seq
+	if it.Kind == KindCall {
+		if a := t.Calls[it.ref.index].ArgsSeq; a > 0 {
+			first = a
+		}
+	}
+	x, raw, err := t.reading(ctx, first, it.Kind)
 	if err != nil {
 		return c, err
 	}

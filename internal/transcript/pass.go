@@ -17,9 +17,9 @@ type pass struct {
 	labels        map[string]uint16
 	conversations map[string]uint16
 	lanes         map[uint16]*lane
-	openTurns     map[int32]*lane  // by index + 1
-	totals        map[uint16]Usage // by conversation, of frames that count everything so far
-	text          int64            // bytes of text kept
+	openTurns     map[int32]*lane           // by index + 1
+	totals        map[uint16]*dialect.Usage // by conversation, the last that counts everything so far
+	text          int64                     // bytes of text kept
 }
 
 // lane is the state of one conversation, or of the whole session when the
@@ -42,7 +42,7 @@ type foldKey struct {
 func newPass(oneLane bool) *pass {
 	return &pass{
 		oneLane: oneLane, labels: map[string]uint16{}, conversations: map[string]uint16{},
-		lanes: map[uint16]*lane{}, openTurns: map[int32]*lane{}, totals: map[uint16]Usage{},
+		lanes: map[uint16]*lane{}, openTurns: map[int32]*lane{}, totals: map[uint16]*dialect.Usage{},
 	}
 }
 
@@ -220,7 +220,10 @@ func (t *Transcript) labelOf(f store.Frame, r *dialect.Reading, partner int64) s
 	case f.Raw == nil && f.Size > store.MaxRaw:
 		return "giant"
 	case r.Role == dialect.Response && partner > 0 && generic(r.Label):
-		return clip(t.Label(t.Entries[partner-1]), maxName) + ":response"
+		if r.Failed {
+			return t.Label(t.Entries[partner-1]) + ":error"
+		}
+		return t.Label(t.Entries[partner-1]) + ":response"
 	case r.Label != "":
 		return clip(r.Label, maxName)
 	case f.Stream == store.Err:
@@ -254,23 +257,25 @@ func (t *Transcript) about(e *Entry, x *dialect.Reading) {
 	if u == (dialect.Usage{}) {
 		return
 	}
-	now := Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Cost: u.Cost}
 	before := t.pass.totals[e.Conversation]
+	if before == nil {
+		before = &dialect.Usage{}
+		t.pass.totals[e.Conversation] = before
+	}
 	if u.TokensSoFar {
-		now.Input, now.Output, now.Cached = max(0, u.Input-before.Input), max(0, u.Output-before.Output), max(0, u.Cached-before.Cached)
-		before.Input, before.Output, before.Cached = u.Input, u.Output, u.Cached
+		u.Input, before.Input = max(0, u.Input-before.Input), u.Input
+		u.Output, before.Output = max(0, u.Output-before.Output), u.Output
+		u.Cached, before.Cached = max(0, u.Cached-before.Cached), u.Cached
 	}
 	if u.CostSoFar {
-		now.Cost = max(0, u.Cost-before.Cost)
-		before.Cost = u.Cost
+		u.Cost, before.Cost = max(0, u.Cost-before.Cost), u.Cost
 	}
-	t.pass.totals[e.Conversation] = before
 	for _, to := range t.usageOf(e) {
 		to.Frames++
-		to.Input += now.Input
-		to.Output += now.Output
-		to.Cached += now.Cached
-		to.Cost += now.Cost
+		to.Input += u.Input
+		to.Output += u.Output
+		to.Cached += u.Cached
+		to.Cost += u.Cost
 	}
 }
 

@@ -35,8 +35,8 @@ type Transcript struct {
 }
 
 // Label is a kind of frame with its totals. The name is the dialect's label; a
-// response that has no label of its own is named after its request,
-// "session/prompt:response".
+// response whose own label says no more than that is named after its request:
+// "session/prompt:response", "session/prompt:error".
 type Label struct {
 	Name   string
 	Frames int64
@@ -84,6 +84,7 @@ type Call struct {
 	Conversation uint16        // index into Conversations + 1
 	Turn         int32         // index into Turns + 1, 0 outside
 	Seq          int64         // the frame that announced it
+	ArgsSeq      int64         // the last frame that told its arguments; 0 when none did
 	ResultSeq    int64         // the first frame with its result; 0 without
 	LastSeq      int64         // the last frame that speaks of it
 	Start, End   time.Duration // of Seq and ResultSeq
@@ -109,7 +110,7 @@ type Fold struct {
 	First, Last  int64         // seqs of the first and the last delta
 	Whole        int64         // the frame that repeated the text as a whole; 0 without
 	Start, End   time.Duration // of the first and the last frame
-	Frames       int64         // deltas
+	Frames       int64         // deltas, and wholes that took their place
 	Size         int64         // bytes of the whole text
 	text         []byte
 	item         int32

@@ -68,20 +68,20 @@ func (t *Transcript) openTurn(seq int64, e *Entry, l *lane, prompt string) int32
 
 // end takes the end of a turn: of the one whose prompt it answers, or of the
 // one open in the lane. An end that comes when no turn is open says more about
-// the last one.
-func (t *Transcript) end(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k *Link) {
+// the last one. It reports whether there was a turn.
+func (t *Transcript) end(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k *Link) bool {
 	turn := l.turn
 	if k != nil {
 		q := t.Entries[k.Request.Seq-1]
 		if q.Turn == 0 || t.Turns[q.Turn-1].First != k.Request.Seq {
-			return // of a prompt that joined another's turn
+			return false // of a prompt that joined another's turn
 		}
 		turn = q.Turn
 		l = t.pass.lane(q.Conversation)
 	}
 	if turn == 0 {
 		if turn = l.last; turn == 0 {
-			return
+			return false
 		}
 	}
 	e.Turn = turn
@@ -98,12 +98,12 @@ func (t *Transcript) end(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k
 	}
 	delete(t.pass.openTurns, turn)
 	l.last = turn
-	if l.turn != turn {
-		return
+	if l.turn == turn {
+		l.turn = 0
+		clear(l.folds)
+		t.promote(l)
 	}
-	l.turn = 0
-	clear(l.folds)
-	t.promote(l)
+	return true
 }
 
 // promote makes a turn of the prompt that has waited longest for the turn that
