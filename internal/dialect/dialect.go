@@ -5,6 +5,7 @@
 package dialect
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"io"
@@ -172,6 +173,12 @@ func (d *Dialect) Pacing() (queue, line int) {
 
 //go:embed tables/*.yaml
 var tables embed.FS
+
+//go:embed schema.json
+var schemaText []byte
+
+// Schema returns the JSON Schema of tables, for editors.
+func Schema() []byte { return bytes.Clone(schemaText) }
 
 // fallback is the dialect of sessions that speak no other.
 const fallback = "ndjson"

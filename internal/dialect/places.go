@@ -52,7 +52,7 @@ func (d *Dialect) places(stream store.Stream, raw []byte, of func(*places) Paths
 	out := of(&d.own)
 	var seen []*Rule
 	d.eachRule(stream, raw, func(r *Rule, f frame, _ int) {
-		if isArray(raw) {
+		if d.batch && isArray(raw) {
 			if !slices.Contains(seen, r) {
 				seen = append(seen, r)
 				out = out.Join(of(&r.own).under("", anyOne))

@@ -99,7 +99,7 @@ func quote(s string) []byte {
 // the request does not have is left out, or null where the table says so.
 func (d *Dialect) Refuse(request []byte, message string) []byte {
 	var out []byte
-	if !isArray(request) {
+	if !d.batch || !isArray(request) {
 		d.eachRule(store.In, request, func(r *Rule, f frame, _ int) {
 			shape := r.refusal
 			if shape == nil {
