@@ -243,7 +243,7 @@ func TestGiantResumesExactlyOnce(t *testing.T) {
 	for ended := false; !ended; {
 		db = openStore(t, tape.db)
 		d := begin(t, tape, db)
-		for k := 250 + r.IntN(300); k > 0 && !ended; k-- {
+		for k := 258 + r.IntN(80); k > 0 && !ended; k-- {
 			rec, err := d.reader.read(tape.length.Load())
 			if ended = errors.Is(err, io.EOF); ended {
 				break
@@ -254,7 +254,7 @@ func TestGiantResumesExactlyOnce(t *testing.T) {
 			if err := d.take(rec); err != nil {
 				t.Fatal(err)
 			}
-			if k%70 == 0 {
+			if k%7 == 0 {
 				if err := d.commit(t.Context()); err != nil {
 					t.Fatal(err)
 				}
