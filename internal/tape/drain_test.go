@@ -224,7 +224,7 @@ func TestGiantResumesExactlyOnce(t *testing.T) {
 	for i := 0; line.Len() < store.MaxRaw+(3<<20); i++ {
 		fmt.Fprintf(&line, "%d,", i)
 	}
-	for _, ending := range []string{"\r\n", "\n", ""} {
+	for _, ending := range []string{"\r\n", ""} {
 		whole := "short\n" + line.String() + ending
 		for whole != "" {
 			n := min(len(whole), MaxChunk-1)
@@ -238,12 +238,16 @@ func TestGiantResumesExactlyOnce(t *testing.T) {
 			tape.Event(store.Event{Kind: store.EventEOF, Stream: store.Out})
 		}
 	}
-	r := rand.New(rand.NewPCG(1, 2))
+	// A line begins to be a giant after 257 records and ends after 305: stop
+	// late in it, then where the next drain has not caught up, then go on.
+	stops := []int{300, 270, 262, 320}
 	var db *store.DB
 	for ended := false; !ended; {
 		db = openStore(t, tape.db)
 		d := begin(t, tape, db)
-		for k := 258 + r.IntN(80); k > 0 && !ended; k-- {
+		k := stops[0]
+		stops = append(stops[1:], k)
+		for ; k > 0 && !ended; k-- {
 			rec, err := d.reader.read(tape.length.Load())
 			if ended = errors.Is(err, io.EOF); ended {
 				break
@@ -254,7 +258,7 @@ func TestGiantResumesExactlyOnce(t *testing.T) {
 			if err := d.take(rec); err != nil {
 				t.Fatal(err)
 			}
-			if k%7 == 0 {
+			if k%3 == 0 {
 				if err := d.commit(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -277,7 +281,6 @@ func TestGiantResumesExactlyOnce(t *testing.T) {
 	}
 	want := []frame{
 		{store.Out, "short", store.LF}, {store.Out, line.String(), store.CRLF},
-		{store.Out, "short", store.LF}, {store.Out, line.String(), store.LF},
 		{store.Out, "short", store.LF}, {store.Out, line.String(), store.None},
 	}
 	if !slices.Equal(out, want) {
