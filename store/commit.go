@@ -177,7 +177,16 @@ func (w *Writer) Commit(ctx context.Context, checkpoint []byte) error {
 // Close commits what is pending and the session's end, durable against power
 // loss when it returns. A giant that is open ends without a terminator. On
 // error it may be called again.
-func (w *Writer) Close(ctx context.Context, e End) error {
+func (w *Writer) Close(ctx context.Context, e End) error { return w.end(ctx, ending{End: e}) }
+
+// ending is an End and what only a session from elsewhere has.
+type ending struct {
+	End
+	edited   bool
+	original *[Streams]Chain // the recorder's own chains
+}
+
+func (w *Writer) end(ctx context.Context, e ending) error {
 	w.until = max(w.until, e.Ended).Truncate(time.Microsecond)
 	for stream, g := range w.giants {
 		if g != nil {
@@ -188,9 +197,13 @@ func (w *Writer) Close(ctx context.Context, e End) error {
 	err := w.db.durably(ctx, func() error {
 		return w.commit(ctx, func(tx *sql.Tx) error {
 			code, signal := exitValues(e.Exit)
+			var original any
+			if e.original != nil {
+				original = packChains(*e.original)
+			}
 			_, err := tx.ExecContext(ctx, `UPDATE session SET state = ?, reason = ?, exit_code = ?, exit_signal = ?,
-				wire_in = ?, wire_out = ?, wire_err = ?, checkpoint = NULL WHERE id = ?`,
-				e.State, e.Reason, code, signal, e.Wire[In], e.Wire[Out], e.Wire[Err], w.id)
+				wire_in = ?, wire_out = ?, wire_err = ?, edited = edited OR ?, original = ?, checkpoint = NULL WHERE id = ?`,
+				e.State, e.Reason, code, signal, e.Wire[In], e.Wire[Out], e.Wire[Err], e.edited, original, w.id)
 			return err
 		})
 	})

@@ -12,7 +12,7 @@ import (
 
 // sessionColumns are what scanSession reads of table session AS s.
 const sessionColumns = `s.id, s.uid, s.name, s.started, s.host, s.cwd, s.argv, s.version, s.dialect, s.parent,
-	s.unredacted, s.edited, s.state, s.reason, s.ended, s.exit_code, s.exit_signal, s.chains,
+	s.unredacted, s.edited, s.state, s.reason, s.ended, s.exit_code, s.exit_signal, s.chains, s.original,
 	s.wire_in, s.wire_out, s.wire_err`
 
 // loadSessions reads the sessions that the tail of the query chooses.
@@ -60,11 +60,11 @@ func loadTags(ctx context.Context, q queryer, s *Session) error {
 func scanSession(rows *sql.Rows, s *Session) error {
 	var started, ended int64
 	var argv string
-	var chains []byte
+	var chains, original []byte
 	var code sql.NullInt64
 	var signal sql.NullString
 	err := rows.Scan(&s.ID, &s.UID, &s.Name, &started, &s.Host, &s.Cwd, &argv, &s.Version, &s.Dialect, &s.Parent,
-		&s.Unredacted, &s.Edited, &s.State, &s.Reason, &ended, &code, &signal, &chains,
+		&s.Unredacted, &s.Edited, &s.State, &s.Reason, &ended, &code, &signal, &chains, &original,
 		&s.Wire[In], &s.Wire[Out], &s.Wire[Err])
 	if err != nil {
 		return err
@@ -74,6 +74,13 @@ func scanSession(rows *sql.Rows, s *Session) error {
 	}
 	if s.Chains, err = unpackChains(chains); err != nil {
 		return fmt.Errorf("session %d: %w", s.ID, err)
+	}
+	if original != nil {
+		c, err := unpackChains(original)
+		if err != nil {
+			return fmt.Errorf("session %d: %w", s.ID, err)
+		}
+		s.Original = &c
 	}
 	if err := json.Unmarshal([]byte(argv), &s.Argv); err != nil {
 		return fmt.Errorf("session %d: its argv: %w", s.ID, errDamaged)

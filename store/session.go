@@ -92,7 +92,8 @@ type Session struct {
 	Ended      time.Duration // last thing known, since Started
 	Exit       *Exit         // nil while unknown
 	Chains     [Streams]Chain
-	Wire       [Streams]int64 // bytes the pumps counted, before redaction; -1 when unknown
+	Original   *[Streams]Chain // of an edited session: its chains as they were recorded, if known
+	Wire       [Streams]int64  // bytes the pumps counted, before redaction; -1 when unknown
 
 	db *DB
 }

@@ -1,0 +1,492 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func export(t testing.TB, s *Session) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteText(t.Context(), &b, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func temp(t testing.TB) *DB {
+	t.Helper()
+	db, err := OpenTemp(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// again imports text and exports it again.
+func again(t testing.TB, text []byte) ([]byte, *Session) {
+	t.Helper()
+	list, err := temp(t).ReadText(t.Context(), iotest{bytes.NewReader(text)}, "x.agentrec")
+	if err != nil {
+		t.Fatalf("%v in\n%.2000s", err, text)
+	}
+	if len(list) != 1 {
+		t.Fatalf("%d sessions", len(list))
+	}
+	return export(t, list[0]), list[0]
+}
+
+// iotest reads in pieces of odd lengths.
+type iotest struct{ r io.Reader }
+
+func (r iotest) Read(p []byte) (int, error) { return r.r.Read(p[:min(len(p), 100_003)]) }
+
+// hard are frames that a text form may get wrong.
+var hard = []string{
+	``, `{}`, ` {}`, `{} `, "\t1", `[1,"crlf"]`, `"eof"`, `1`, `-0`, `1e400`, `nul`, "null", "{\"a\":\"\u2028\u202e\"}", "\ufeff{}", "a\rb", "{\"a\":\r1}",
+	"\x00", "\xff\xfe", "{\"a\":\"\xff\"}", "\xed\xa0\x80", `"\ud800"`, `{"a":1,"a":2}`, "é\u2029\x7f\x1b[31m\b\f\"\\/", `["in", 0, {}]`, "<&>", "😀", "\\", "\r",
+	strings.Repeat("[", 600) + strings.Repeat("]", 600), strings.Repeat("[", 512) + strings.Repeat("]", 512),
+}
+
+func hardSession(t testing.TB, db *DB) *Session {
+	w := begin(t, db, Start{
+		UID: "01ARZ3NDEKTSV4RRFFQ69G5FAV", Name: "né\n\"<", Tags: map[string]string{"": "", "a=b": "\u2028\x00", "k": "<>&"}, Started: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
+		Host: "h", Cwd: "/c", Argv: []string{"a", "", "-- b"}, Version: "v", Dialect: "phi", Unredacted: true, Parent: "p",
+	})
+	at := time.Duration(0)
+	w.Event(Event{Kind: EventStart})
+	for i, raw := range hard {
+		at += time.Duration(i*i) * time.Microsecond
+		w.Frame(Stream(i%3), at, []byte(raw), Terminator(i%3))
+		if i%5 == 0 {
+			w.Event(Event{Time: at + time.Microsecond, Kind: EventLost, Stream: Stream(i % 3), Bytes: int64(i), Detail: raw})
+		}
+	}
+	w.Event(Event{Time: at, Kind: EventExit, Exit: &Exit{Code: 0, Signal: "TERM"}})
+	w.Event(Event{Time: at, Kind: EventEOF, Stream: Err})
+	w.Event(Event{Time: at, Kind: "later", Stream: Out})
+	if err := w.Close(t.Context(), End{State: Cut, Reason: "a\nb", Ended: time.Hour, Exit: &Exit{Code: 9}, Wire: [Streams]int64{1, -1, 0}}); err != nil {
+		t.Fatal(err)
+	}
+	return w.Session()
+}
+
+func TestTextComesBack(t *testing.T) {
+	db := newDB(t)
+	s := hardSession(t, db)
+	first := export(t, s)
+	second, back := again(t, first)
+	if !bytes.Equal(first, second) {
+		t.Fatalf("exported\n%s\nthen\n%s", first, second)
+	}
+	if back.Edited || back.Original != nil || back.Chains != s.Chains || back.UID != s.UID || !back.Started.Equal(s.Started) || back.State != Cut || back.Wire != s.Wire {
+		t.Errorf("it came back as %+v", back)
+	}
+	i := 0
+	for f, err := range back.Frames(t.Context(), 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(f.Raw) != hard[i] || f.Term != Terminator(i%3) || f.Stream != Stream(i%3) {
+			t.Errorf("frame %q came back as %q, %d", hard[i], f.Raw, f.Term)
+		}
+		i++
+	}
+	if i != len(hard) {
+		t.Errorf("%d frames, want %d", i, len(hard))
+	}
+	if !bytes.Contains(first, []byte("\n[\"in\", 440, {\"a\":1,\"a\":2}, \"eof\"]\n")) {
+		t.Errorf("a valid frame does not stand verbatim in\n%s", first)
+	}
+}
+
+func TestTextOfARandomSession(t *testing.T) {
+	db := newDB(t)
+	w := begin(t, db, Start{})
+	list := some(rand.New(rand.NewPCG(8, 8)), 600)
+	for i := range list {
+		for j, c := range list[i].Raw {
+			if c == '\n' {
+				list[i].Raw[j] = 'x'
+			}
+		}
+	}
+	addAll(w, list)
+	commit(t, w, "")
+	live := export(t, w.Session())
+	if second, s := again(t, live); !bytes.Equal(live, second) || s.State != Cut || s.Edited {
+		t.Errorf("a live session comes back otherwise: %+v", s)
+	}
+	closeWriter(t, w)
+	first := export(t, w.Session())
+	second, s := again(t, first)
+	if !bytes.Equal(first, second) {
+		t.Error("the second export differs")
+	}
+	holds(t, s.db, s.ID, list)
+}
+
+// A frame's bytes, whatever they are, survive the text form; a giant's too.
+func FuzzText(f *testing.F) {
+	for _, s := range hard {
+		f.Add([]byte(s), uint8(0), int64(5))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, kind uint8, at int64) {
+		raw = bytes.ReplaceAll(raw, []byte("\n"), nil)
+		db := temp(t)
+		w := begin(t, db, Start{})
+		k := []Terminator{LF, CRLF, None}[kind%3]
+		w.Frame(Stream(kind/3%3), time.Duration(at%1e15)*time.Microsecond, raw, k)
+		w.part(Out, raw)
+		w.part(Out, []byte(`","`))
+		w.endParts(Out, 0, k)
+		w.Event(Event{Kind: EventKind(bytes.ToValidUTF8(append([]byte("x"), raw...), nil)), Detail: string(raw)})
+		closeWriter(t, w)
+		first := export(t, w.Session())
+		second, s := again(t, first)
+		if !bytes.Equal(first, second) || s.Chains != w.seen.Chains || s.Edited {
+			t.Fatalf("%q comes back otherwise:\n%s\n%s", raw, first, second)
+		}
+	})
+}
+
+// Any text either is refused or, once read, always gives the same.
+func FuzzReadText(f *testing.F) {
+	db, err := OpenTemp(context.Background())
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer db.Close()
+	var b bytes.Buffer
+	WriteText(context.Background(), &b, hardSession(f, db))
+	f.Add(b.Bytes())
+	f.Add([]byte("{\"agentrec\":1}\n[\"in\",0,{}]\r\n[\"out:text\" , -0 , \"\\ud83d\\ude00\\u0041\" , \"eof\" ]\n"))
+	f.Add([]byte("{\"agentrec\":1,\"uid\":\"a\"}\n[\"in:base64\",9,\"AAECAw==\",\"crlf\"]\n[\"proof\",3,{\"state\":\"closed\"}]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		list, err := temp(t).ReadText(t.Context(), bytes.NewReader(text), "x")
+		if err != nil {
+			if !errors.Is(err, ErrUnusable) && !errors.Is(err, ErrExists) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for _, s := range list {
+			first := export(t, s)
+			if second, _ := again(t, first); !bytes.Equal(first, second) {
+				t.Fatalf("exported\n%s\nthen\n%s", first, second)
+			}
+		}
+	})
+}
+
+func TestTextGiants(t *testing.T) {
+	n := MaxRaw + 100_000
+	for name, piece := range map[string]string{"json": `{"a":["é",1.5,null]},`, "text": "é\u2028\"\\\t€", "bytes": "\xff\x00\xfe"} {
+		raw := bytes.Repeat([]byte(piece), n/len(piece)+1)
+		if name == "json" {
+			raw = append(append([]byte("["), raw...), "0]"...)
+		}
+		db := newDB(t)
+		w := begin(t, db, Start{})
+		for at := 0; at < len(raw); at += 70_001 {
+			w.part(Out, raw[at:min(len(raw), at+70_001)])
+		}
+		w.endParts(Out, time.Second, CRLF)
+		w.Frame(In, time.Second, []byte("{}"), LF)
+		closeWriter(t, w)
+		first := export(t, w.Session())
+		second, s := again(t, first)
+		if !bytes.Equal(first, second) {
+			t.Errorf("%s: the second export differs", name)
+		}
+		if s.Chains != w.seen.Chains || s.Edited {
+			t.Errorf("%s: the proof does not come back", name)
+		}
+		if name == "json" && !bytes.Contains(first, []byte(`, [{"a":["é"`)) {
+			t.Error("a valid giant does not stand verbatim")
+		}
+	}
+}
+
+func TestTextRefuses(t *testing.T) {
+	const head = "{\"agentrec\":1,\"uid\":\"u\"}\n"
+	for _, c := range []struct{ text, says string }{
+		{"", "x.agentrec is empty"},
+		{" \n\n", "x.agentrec is empty"},
+		{"hello\n", "is not a recording"},
+		{"{\"a\":1}\n", "is not a recording"},
+		{"{\"agentrec\":2}\n", "line 1: it was written by a newer agentrec"},
+		{"{\"agentrec\":\"1\"}\n", "line 1: \"1\" is not a version"},
+		{"{\"agentrec\":0}\n", "line 1: 0 is not a version"},
+		{"{\"agentrec\":1,\"started\":\"x\"}\n", "line 1: started"},
+		{"{\"agentrec\":1,\"tags\":1}\n", "line 1: it cannot be read"},
+		{head + "\n[\"in\", 0, {}\n", "line 3: it is cut short"},
+		{head + "[\"in\", 0, {]\n", "line 2: its third element is not JSON"},
+		{head + "[\"in\", 0, {}", "line 2: it is cut short"},
+		{head + "[\"in\", 0.5, {}]\n", "line 2: its second element"},
+		{head + "[\"in\", 0, {}, \"lf\"]\n", "line 2: its value is followed by"},
+		{head + "[\"in\", 0, {}] x\n", "line 2: its value is followed by"},
+		{head + "[\"in:text\", 0, 5]\n", "line 2: what follows \"in:text\" must be a string"},
+		{head + "[\"in:text\", 0, \"a\\nb\"]\n", "line 2: a frame cannot hold a line feed"},
+		{head + "[\"in:base64\", 0, \"AAE\"]\n", "line 2: its value is not base64"},
+		{head + "[\"in:base64\", 0, \"A===\"]\n", "line 2: its value is not base64"},
+		{head + "[\"in:base64\", 0, \"AA==AA==\"]\n", "line 2: its value is not base64"},
+		{head + "[\"exchange\", 0, {}]\n", "line 2: kind \"exchange\" is unknown; a newer agentrec may know it"},
+		{head + "[\"in\", -1, {}]\n", "line 2: its time lies before"},
+		{head + "[\"in\", 9223372036854775807, {}]\n", "line 2: its time lies"},
+		{head + "[\"in\", 0, \"\xff\"]\n", "line 2: it is not UTF-8"},
+		{head + "[\"event\", 0, {\"kind\":\"eof\",\"stream\":\"x\"}]\n", "line 2: there is no stream \"x\""},
+		{head + "[\"event\", 0, {}]\n", "line 2: an event must have a kind"},
+		{head + "[\"event\", 0, []]\n", "line 2: it cannot be read"},
+		{head + "[\"proof\", 0, {\"state\":\"recording\"}]\n", "line 2: a proof must say"},
+		{head + "[\"proof\", 0, {\"state\":\"closed\",\"in\":{\"frames\":1,\"bytes\":1,\"hash\":\"00\"}}]\n", "line 2: \"00\" is not a hash"},
+		{head + "[\"proof\", 0, {\"state\":\"closed\"}]\n[\"in\", 0, {}]\n", "line 3: no header stands before it"},
+		{head + "hello\n", "line 2: it is not an array"},
+		{head + strings.Repeat("[", 500) + "\n", "line 2: it is not an array"},
+		{head + head, "line 2: beginning a session"},
+	} {
+		for name, load := range map[string]func() error{
+			"Import": func() error {
+				_, err := temp(t).Import(t.Context(), strings.NewReader(c.text), "x.agentrec")
+				return err
+			},
+			"OpenRead": func() error {
+				path := filepath.Join(t.TempDir(), "x.agentrec")
+				if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				db, err := OpenRead(t.Context(), path)
+				if err == nil {
+					db.Close()
+				}
+				return err
+			},
+		} {
+			err := load()
+			if c.text == "" && name == "OpenRead" {
+				continue // an empty file is a database without tables
+			}
+			if err == nil || !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s of %q: %v; want it to say %q", name, c.text, err, c.says)
+			}
+		}
+	}
+}
+
+func TestBrokenImportLeavesNothing(t *testing.T) {
+	db := newDB(t)
+	good := export(t, hardSession(t, temp(t)))
+	if _, err := db.Import(t.Context(), bytes.NewReader(append(bytes.Clone(good), "[\"in\"\n"...)), "x"); err == nil {
+		t.Fatal("a broken text is imported")
+	}
+	if n := sessionCount(t, db); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+	if _, err := db.Import(t.Context(), bytes.NewReader(good), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Import(t.Context(), bytes.NewReader(good), "x"); !errors.Is(err, ErrExists) {
+		t.Errorf("the same session can be imported twice: %v", err)
+	}
+	if n := sessionCount(t, db); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+func TestTextByHand(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		frames int64
+		state  State
+		edited bool
+	}{
+		{"{\"agentrec\":1}\n[\"in\",0,{}]\n", 1, Cut, false},
+		{"\ufeff{ \"agentrec\" : 1, \"unknown\": {} }\r\n\r\n [ \"in\" , 5 , { \"a\" : 1 } ] \r\n", 1, Cut, false},
+		{"{\"agentrec\":1}\n[\"in\",0,{}]\n[\"proof\",0,{\"state\":\"closed\"}]\n", 1, Closed, true},
+		{"{\"agentrec\":1}\n[\"proof\",0,{\"state\":\"closed\",\"new\":[1]}]\n", 0, Closed, false},
+	} {
+		list, err := temp(t).Import(t.Context(), strings.NewReader(c.text), "x")
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if s := list[0]; s.Count() != c.frames || s.State != c.state || s.Edited != c.edited {
+			t.Errorf("%q gives %+v", c.text, s)
+		}
+	}
+	text := export(t, hardSession(t, temp(t)))
+	edited := bytes.Replace(text, []byte(`"a":1,"a":2`), []byte(`"a":1,"b":2`), 1)
+	first, s := again(t, edited)
+	if !s.Edited || s.Original == nil || *s.Original == s.Chains {
+		t.Errorf("an edited text gives %+v", s)
+	}
+	if second, _ := again(t, first); !bytes.Equal(first, second) {
+		t.Errorf("the export of an edited session is not stable:\n%s\n%s", first, second)
+	}
+}
+
+func TestSeveralSessionsInOneText(t *testing.T) {
+	db := newDB(t)
+	var text []byte
+	for _, name := range []string{"a", "b", "c"} {
+		w := begin(t, db, Start{Name: name})
+		w.Frame(In, 0, []byte(name), LF)
+		closeWriter(t, w)
+		text = append(text, export(t, w.Session())...)
+	}
+	path := filepath.Join(t.TempDir(), "three.agentrec")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := openRead(t, path)
+	list, err := read.Sessions(t.Context())
+	if err != nil || len(list) != 3 || list[2].Name != "c" {
+		t.Fatalf("%d sessions, %v", len(list), err)
+	}
+	if key, err := read.Secret(t.Context()); key != nil || err != nil {
+		t.Errorf("a text file has the key %x, %v", key, err)
+	}
+	if read.Path() != path {
+		t.Errorf("its path is %q", read.Path())
+	}
+	var back []byte
+	for _, s := range list {
+		back = append(back, export(t, s)...)
+	}
+	if !bytes.Equal(back, text) {
+		t.Error("the sessions do not come back")
+	}
+}
+
+func TestWire(t *testing.T) {
+	list, err := temp(t).Import(t.Context(), strings.NewReader(`{"t_ms": 0.5, "dir": "c2s", "line": "{\"a\":1}\r"}
+
+{"dir": "s2c", "line_b64": "/wA=", "other": 1}
+{"t_ms": 7, "dir": "err", "line": "last", "no_lf": true}
+`), "dir/phi.wire.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := list[0]
+	holds(t, s.db, s.ID, []Frame{
+		{Seq: 1, Stream: In, Time: 500 * time.Microsecond, Raw: []byte(`{"a":1}`), Size: 7, Term: CRLF},
+		{Seq: 2, Stream: Out, Time: 500 * time.Microsecond, Raw: []byte("\xff\x00"), Size: 2, Term: LF},
+		{Seq: 3, Stream: Err, Time: 7 * time.Millisecond, Raw: []byte("last"), Size: 4, Term: None},
+	})
+	if s.Name != "phi" || s.State != Closed {
+		t.Errorf("it came as %+v", s)
+	}
+	for text, says := range map[string]string{
+		"{\"dir\":\"x\",\"line\":\"\"}\n":                                  "line 1: dir",
+		"{\"dir\":\"c2s\",\"line\":\"\"}\n{\"dir\":\"c2s\"}\n":             "line 2: it must hold",
+		"{\"dir\":\"c2s\",\"line\":\"a\\nb\"}\n":                           "line 1: a frame cannot",
+		"{\"dir\":\"c2s\",\"line_b64\":\"!\"}\n":                           "line 1: line_b64",
+		"{\"dir\":\"c2s\",\"line\":\"\"}\nnoise\n":                         "line 2: it cannot be read",
+		"{\"dir\":\"c2s\",\"line\":\"\",\"t_ms\":-5}\n":                    "line 1: t_ms",
+		"{\"dir\":\"c2s\",\"line\":\"\",\"line_b64\":\"\"}\n":              "line 1: it must hold",
+		"{\"dir\":\"c2s\",\"line\":\"\",\"t_ms\":1e300}\n{\"dir\":\"c2s\"": "line 1: t_ms",
+	} {
+		if _, err := temp(t).Import(t.Context(), strings.NewReader(text), "x"); err == nil || !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v; want %q", text, err, says)
+		}
+	}
+}
+
+// Fuzzing instruments SQLite and is slow; this tries many small damages fast.
+func TestDamagedTextIsRefusedOrStable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	whole := export(t, hardSession(t, temp(t)))
+	read := 0
+	for range 300 {
+		text := bytes.Clone(whole)
+		for range 1 + rng.IntN(2) {
+			i := rng.IntN(len(text))
+			switch rng.IntN(4) {
+			case 0:
+				text[i] = byte(rng.IntN(256))
+			case 1:
+				text = append(text[:i], text[min(len(text), i+1+rng.IntN(9)):]...)
+			case 2:
+				text = slices.Insert(text, i, whole[:rng.IntN(90)]...)
+			case 3:
+				text[i] = "\"\\[]{},:0e\n"[rng.IntN(11)]
+			}
+			if len(text) == 0 {
+				break
+			}
+		}
+		list, err := temp(t).ReadText(t.Context(), bytes.NewReader(text), "x")
+		if err != nil {
+			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "x line ") {
+				t.Fatalf("%v in\n%s", err, text)
+			}
+			continue
+		}
+		read++
+		for _, s := range list {
+			first := export(t, s)
+			if second, _ := again(t, first); !bytes.Equal(first, second) {
+				t.Fatalf("exported\n%s\nthen\n%s", first, second)
+			}
+		}
+	}
+	if read == 0 || read == 300 {
+		t.Errorf("%d of 300 damaged texts are read", read)
+	}
+}
+
+func BenchmarkOpenTemp(b *testing.B) {
+	for b.Loop() {
+		db, err := OpenTemp(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		db.Close()
+	}
+}
+
+func BenchmarkText(b *testing.B) {
+	db, err := OpenTemp(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	w := begin(b, db, Start{})
+	frame := []byte(`{"type":"runtime_event","event":{"runtimeEventType":"text_delta","delta":"some words of text, ` + strings.Repeat("x", 80) + `"}}`)
+	for i := range 100_000 {
+		w.Frame(Out, time.Duration(i)*time.Microsecond, frame, LF)
+	}
+	closeWriter(b, w)
+	text := export(b, w.Session())
+	b.Run("write", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			if err := WriteText(b.Context(), io.Discard, w.Session()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			db, err := OpenTemp(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := db.readText(b.Context(), bytes.NewReader(text), "x"); err != nil {
+				b.Fatal(err)
+			}
+			db.Close()
+		}
+	})
+}
