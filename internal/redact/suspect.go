@@ -154,22 +154,22 @@ func nameBegins(b []byte, start, end int) bool {
 	if i >= len(b) {
 		return false
 	}
-	switch b[i] {
-	case ':', '=', ' ', '\t', ',', ']', '\n', '\r':
-	default:
+	blanks := i
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == ']' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	behind := i < len(b) && (b[i] == ':' || b[i] == '=' || b[i] == ',' || b[i] == '\\' && i > blanks)
+	if !behind && b[end] != ' ' {
 		return false
 	}
 	from := identBefore(b, start)
+	if !behind && b[from] != '-' { // --token VALUE
+		return false
+	}
 	if _, s := nameKind(b[from:end], isParameter(b, from)); s == nothing {
 		return from > 0 && b[from-1] == '\\' // its first letter may be an escape's
 	}
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == ']' || b[i] == '\n' || b[i] == '\r') {
-		if b[i] == ' ' && b[from] == '-' {
-			return true // --token VALUE
-		}
-		i++
-	}
-	return i < len(b) && (b[i] == ':' || b[i] == '=' || b[i] == ',' || b[i] == '\\')
+	return true
 }
 
 func isParameter(b []byte, from int) bool {
