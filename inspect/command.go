@@ -23,6 +23,7 @@ func Commands() []*cobra.Command {
 		newInspect(),
 		newLs(),
 		newShow(),
+		newCheck(),
 		newFilterTopic(),
 	}
 }

@@ -139,13 +139,14 @@ func (r *Redactor) Text(b []byte) []byte { return r.Frame(store.Err, b) }
 type Hit struct {
 	Kind       string // "api_key", "openai", "password", ...: as in its token
 	Start, End int    // bytes of the input
+	Sure       bool   // by more than a name that often means something else and a look at the value
 }
 
 // Find returns the secrets in a frame, in order; tokens are not secrets.
 func (r *Redactor) Find(stream store.Stream, raw []byte) []Hit {
 	var out []Hit
 	for _, h := range r.find(stream, raw) {
-		out = append(out, Hit{h.kind, h.start, h.end})
+		out = append(out, Hit{h.kind, h.start, h.end, !h.weak})
 	}
 	return out
 }

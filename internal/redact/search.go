@@ -14,6 +14,7 @@ type hit struct {
 	kind       string
 	level      int    // how often its bytes are decoded to get what was meant
 	quote      string // to write around its token, where the secret stood without
+	weak       bool   // found by a weak name alone
 	in         quote  // what ends it, of a value in quotes of the frame itself
 }
 
@@ -208,6 +209,7 @@ func (s *search) merge() {
 			continue
 		}
 		last := &out[n-1]
+		last.weak = last.weak && h.weak
 		last.end = max(last.end, h.end)
 		if h.end-h.start > best {
 			best = h.end - h.start

@@ -267,8 +267,11 @@ func (s *search) secret(v *view, from, end int, w rule, q quote) {
 	}
 	n := len(s.hits)
 	s.add(v, from, end, w.kind, decode)
-	if len(s.hits) > n && v.parent == nil {
-		s.hits[n].in = q
+	if len(s.hits) > n {
+		s.hits[n].weak = w.how == weak
+		if v.parent == nil {
+			s.hits[n].in = q
+		}
 	}
 	s.nameEnd = max(s.nameEnd, end)
 }
@@ -343,7 +346,11 @@ func (s *search) bare(v *view, i int, w rule) {
 			return
 		}
 	}
+	n := len(s.hits)
 	s.add(v, i, end, w.kind, 0)
+	if len(s.hits) > n {
+		s.hits[n].weak = w.how == weak
+	}
 	s.nameEnd = max(s.nameEnd, end)
 }
 

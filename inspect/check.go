@@ -1,0 +1,166 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"agentrec/internal/tape"
+	"agentrec/store"
+)
+
+// Level is how much a finding matters.
+type Level string
+
+// The levels. LevelOK is no finding but the good news about a session; it is
+// printed and never counts.
+const (
+	LevelOK      Level = "ok"
+	LevelNote    Level = "note"
+	LevelWarning Level = "warning"
+	LevelError   Level = "error"
+)
+
+// levels in rising order.
+var levels = []Level{LevelOK, LevelNote, LevelWarning, LevelError}
+
+func (l Level) below(m Level) bool { return slices.Index(levels, l) < slices.Index(levels, m) }
+
+// Finding is what a check reports about a recording. Its JSON names are
+// documented in the help of check and stay as they are.
+type Finding struct {
+	File    string `json:"file"`
+	Session int64  `json:"session,omitempty"` // 0: the file itself, which is no recording
+	UID     string `json:"uid,omitempty"`
+	Seq     int64  `json:"seq,omitempty"`  // 0: not about one frame
+	Line    int    `json:"line,omitempty"` // of a file that is no recording
+	Place   string `json:"place,omitempty"`
+	Rule    string `json:"rule"` // "secrets/api_key", "integrity/cut", ...
+	Level   Level  `json:"level"`
+	Message string `json:"message"`
+
+	verdict bool // printed also below the level that counts
+}
+
+// checker looks at one session. It reports what it finds; an error means that
+// it could not look.
+type checker struct {
+	name  string
+	about string // for the help
+	run   func(ctx context.Context, l *look, o *checkOptions, report func(Finding)) error
+}
+
+// checkers are the parts of check, in the order in which they report.
+var checkers = []checker{
+	{"integrity", `whole, cut (where and why), edited or damaged (which frame), by the
+hash chain that every recording carries`, checkIntegrity},
+	{"secrets", `what redaction missed: keys by their shape, values beside names
+like api_key, values of secret variables of this environment and of
+.env in the working directory. No secret is ever printed`, checkSecrets},
+}
+
+// checkOptions is what `agentrec check` is asked for.
+type checkOptions struct {
+	Files   []string
+	Session string
+	Only    []string // names of checkers, all when empty
+	Level   Level    // the least that is a finding
+	Format  string   // text, json, junit or sarif
+	Color   string
+	Dialect string
+	Rules   []string // of secrets
+	Environ []string // whose secrets are looked for
+	DotEnv  []byte
+	Out     io.Writer
+}
+
+func (o *checkOptions) wants(name string) bool {
+	return len(o.Only) == 0 || slices.Contains(o.Only, name)
+}
+
+// check looks at files and returns Findings when there is something to report.
+func check(ctx context.Context, o checkOptions) error {
+	report, err := newReport(o)
+	if err != nil {
+		return err
+	}
+	count := 0
+	found := func(f Finding) {
+		switch {
+		case f.Level == LevelOK:
+		case f.Level.below(o.Level):
+			if !f.verdict {
+				return
+			}
+		default:
+			count++
+		}
+		report.add(f)
+	}
+	for _, file := range o.Files {
+		report.begin(file)
+		if err := checkFile(ctx, file, &o, found); err != nil {
+			return errors.Join(err, report.end())
+		}
+	}
+	if err := report.end(); err != nil {
+		return err
+	}
+	if count > 0 {
+		return Findings{Count: count}
+	}
+	return nil
+}
+
+// checkFile looks at one file. Where only secrets are looked for, it need not
+// be a recording.
+func checkFile(ctx context.Context, file string, o *checkOptions, found func(Finding)) error {
+	onlySecrets := len(o.Only) > 0 && !slices.ContainsFunc(o.Only, func(name string) bool { return name != "secrets" })
+	if onlySecrets {
+		plain, err := isPlainFile(file)
+		if err != nil {
+			return fmt.Errorf("checking %s: %w", file, err)
+		}
+		if plain {
+			return checkPlain(file, o, found)
+		}
+	}
+	db, err := tape.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Session != "" {
+		s, err := db.Find(ctx, o.Session)
+		if err != nil {
+			return err
+		}
+		list = []*store.Session{s}
+	}
+	for _, s := range list {
+		d, err := dialectOf(ctx, s, o.Dialect)
+		if err != nil {
+			return err
+		}
+		l := &look{Path: file, DB: db, Session: s, Dialect: d}
+		for _, c := range checkers {
+			if !o.wants(c.name) {
+				continue
+			}
+			err := c.run(ctx, l, o, func(f Finding) {
+				f.File, f.Session, f.UID, f.Rule = file, s.ID, s.UID, c.name+"/"+f.Rule
+				found(f)
+			})
+			if err != nil {
+				return fmt.Errorf("checking session %d of %s: %w", s.ID, file, err)
+			}
+		}
+	}
+	return nil
+}
