@@ -25,6 +25,7 @@ func Commands() []*cobra.Command {
 		newShow(),
 		newCheck(),
 		newFilterTopic(),
+		newGrep(),
 	}
 }
 
