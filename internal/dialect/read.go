@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"strconv"
 
@@ -203,7 +205,23 @@ func (d *Dialect) rule(stream store.Stream, f frame) *Rule {
 	return nil
 }
 
-func token(p pick, f frame) Token { return Token(share(p.get(f))) }
+// token returns an id as a token. Strings are compared by what they say and
+// containers less their white space: an id comes back as its receiver writes it.
+func token(p pick, f frame) Token {
+	t := p.get(f)
+	switch {
+	case len(t) == 0:
+		return ""
+	case t[0] == '"' && bytes.IndexByte(t, '\\') >= 0:
+		return Token(quote(decode(t)))
+	case t[0] == '{' || t[0] == '[':
+		var b bytes.Buffer
+		if json.Compact(&b, t) == nil {
+			return Token(b.String())
+		}
+	}
+	return Token(share(t))
+}
 
 // name returns the value of an id: a string decoded, a number as it stands.
 func name(p pick, f frame) string {
@@ -218,23 +236,28 @@ func name(p pick, f frame) string {
 }
 
 func (u *usageRule) read(f frame) Usage {
-	out := Usage{Input: count(u.input, f), Output: count(u.output, f), Cached: count(u.cached, f), TokensSoFar: u.tokensSoFar, CostSoFar: u.costSoFar}
+	var out Usage
+	var input, output, cached bool
+	out.Input, input = count(u.input, f)
+	out.Output, output = count(u.output, f)
+	out.Cached, cached = count(u.cached, f)
+	out.TokensSoFar = u.tokensSoFar && (input || output || cached)
 	if t := u.cost.get(f); isKind(t, "number") {
-		if c, err := strconv.ParseFloat(share(t), 64); err == nil && !math.IsInf(c, 0) {
-			out.Cost = c
+		if c, err := strconv.ParseFloat(share(t), 64); err == nil && c >= 0 && !math.IsInf(c, 0) {
+			out.Cost, out.CostSoFar = c, u.costSoFar
 		}
 	}
 	return out
 }
 
-func count(p pick, f frame) int64 {
+func count(p pick, f frame) (n int64, ok bool) {
 	t := p.get(f)
 	if !isKind(t, "number") {
-		return 0
+		return 0, false
 	}
-	n, err := strconv.ParseFloat(share(t), 64)
-	if err != nil || n < 0 || n > 1<<53 {
-		return 0
+	x, err := strconv.ParseFloat(share(t), 64)
+	if err != nil || x < 0 || x > 1<<53 {
+		return 0, false
 	}
-	return int64(n)
+	return int64(x), true
 }

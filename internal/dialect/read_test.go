@@ -148,3 +148,18 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+func TestIDs(t *testing.T) {
+	d := builtinDialect(t, "pi")
+	for _, same := range [][2]string{{`"caf\u00e9\/1"`, `"café/1"`}, {`{"n": 1}`, `{"n":1}`}, {`0`, `0`}, {`null`, `null`}} {
+		a := d.Read(store.In, []byte(`{"type": "get_state", "id": `+same[0]+`}`)).ID
+		b := d.Read(store.Out, []byte(`{"id":`+same[1]+`,"type":"response","command":"get_state","success":true}`)).ID
+		if a != b || a == "" {
+			t.Errorf("the id %s comes back as %s: %s, %s", same[0], same[1], a, b)
+		}
+	}
+	one, other := d.Read(store.In, []byte(`{"type":"x","id":1}`)).ID, d.Read(store.In, []byte(`{"type":"x","id":"1"}`)).ID
+	if one == other {
+		t.Error(`1 is not "1"`)
+	}
+}

@@ -233,7 +233,7 @@ func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
 	return r, nil
 }
 
-func (c *compiler) fact(f *flag) (*fact, error) {
+func (c *compiler) fact(f *truth) (*fact, error) {
 	if f == nil || f.never {
 		return nil, nil
 	}

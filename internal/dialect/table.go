@@ -59,8 +59,8 @@ type family struct {
 	Together     list              `yaml:"together"`
 	First        bool              `yaml:"first"`
 	Turn         bool              `yaml:"turn"`
-	Ends         *flag             `yaml:"ends"`
-	Failed       *flag             `yaml:"failed"`
+	Ends         *truth            `yaml:"ends"`
+	Failed       *truth            `yaml:"failed"`
 	Shows        string            `yaml:"shows"`
 	Text         list              `yaml:"text"`
 	Delta        string            `yaml:"delta"`
@@ -142,13 +142,13 @@ func (l *list) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// flag is true, false, or true when conditions hold.
-type flag struct {
+// truth is true, false, or true when conditions hold.
+type truth struct {
 	when  when
 	never bool
 }
 
-func (f *flag) UnmarshalYAML(n *yaml.Node) error {
+func (f *truth) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		if n.Value != "true" && n.Value != "false" {
 			return atLine(n, "write true, false, or conditions such as {error: {is: present}}")
