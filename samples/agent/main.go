@@ -28,8 +28,11 @@ import (
 
 func main() {
 	pace := flag.Duration("pace", 0, "pause between two deltas, such as 20ms")
+	log := flag.Bool("log", false, "say on stderr that it is ready")
 	flag.Parse() // whatever follows, "serve" for instance, is of no interest
-	fmt.Fprintf(os.Stderr, "sample agent: ready with %d tools\n", len(ownTools))
+	if *log {
+		fmt.Fprintf(os.Stderr, "sample agent: ready with %d tools\n", len(ownTools))
+	}
 	if err := serve(os.Stdin, os.Stdout, *pace); err != nil {
 		fmt.Fprintln(os.Stderr, "sample agent:", err)
 		os.Exit(1)
@@ -51,7 +54,8 @@ type request struct {
 type agent struct {
 	in       *bufio.Reader
 	out      io.Writer
-	err      error // the first failed write; nothing is written after it
+	held     []byte // lines for the next write
+	err      error  // the first failed write; nothing is written after it
 	pace     time.Duration
 	seq      int // of the last event in this process
 	sessions int
@@ -134,11 +138,18 @@ func (a *agent) answer(req request) error {
 	return nil
 }
 
-// send writes one line with one write, so that no part of it can be late.
+// send writes one line, and what was held before it, with one write: no part of
+// it can be late.
 func (a *agent) send(format string, args ...any) {
+	a.hold(format, args...)
 	if a.err == nil {
-		_, a.err = fmt.Fprintf(a.out, format+"\n", args...)
+		_, a.err = a.out.Write(a.held)
 	}
+	a.held = a.held[:0]
+}
+
+func (a *agent) hold(format string, args ...any) {
+	a.held = fmt.Appendf(a.held, format+"\n", args...)
 }
 
 // quote returns v as JSON. Everything given to it here can be encoded.

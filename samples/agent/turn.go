@@ -66,7 +66,9 @@ func (a *agent) turn(req request) {
 func (a *agent) call(t tool, query string, words []string) (summary, outcome string) {
 	args := t.arguments(query, words)
 	if t.run == nil {
-		a.send(`{"type":"tool_call","seq":%d,"call_id":"call-%d","name":%s,"args":%s}`, a.seq+1, a.seq+1, quote(t.Name), quote(args))
+		// Held back to go out with the event below in one write: a client answers
+		// the call before it reads the event, and the two would cross.
+		a.hold(`{"type":"tool_call","seq":%d,"call_id":"call-%d","name":%s,"args":%s}`, a.seq+1, a.seq+1, quote(t.Name), quote(args))
 	}
 	a.event("toolCallStarted", "tool_name", t.Name, "args_json", quote(args))
 	if t.run != nil {
