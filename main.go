@@ -84,7 +84,10 @@ Exit statuses:
   3        the live side diverged from the recording
   4        the recording cannot be used
   proxy and replay leave as the agent left; 125, 126 and 127 are proxy's own
-  failures (125 its own, 126 the agent is not executable, 127 not found).`,
+  failures (125 its own, 126 the agent is not executable, 127 not found).
+
+Flags may also stand in variables (AGENTREC_DB for --db) and in .agentrec.yaml;
+see agentrec help settings.`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -100,6 +103,8 @@ Exit statuses:
 			return err
 		},
 	})
+	root.AddCommand(newSettingsTopic())
+	complete(root)
 	mark(root, ran)
 	return root
 }
@@ -109,9 +114,17 @@ func recordInto(ctx context.Context, file string, argv []string) error {
 	return record.Run(ctx, record.Options{DB: file, Argv: argv, Version: version()})
 }
 
-// mark wraps every command's RunE so that ran is set when it begins.
+// mark wraps every command so that its settings are applied before it looks at
+// its flags, and ran is set when it begins.
 func mark(cmd *cobra.Command, ran *bool) {
 	if inner := cmd.RunE; inner != nil {
+		check := cmd.PreRunE
+		cmd.PreRunE = func(c *cobra.Command, args []string) error {
+			if err := applySettings(c); err != nil || check == nil {
+				return err
+			}
+			return check(c, args)
+		}
 		cmd.RunE = func(c *cobra.Command, args []string) error {
 			*ran = true
 			return inner(c, args)

@@ -35,11 +35,8 @@ session, uid, seq, line, place, rule, level (also ok, for good news) and message
   agentrec check --only integrity --json session.db
   agentrec check --only secrets *.agentrec notes.txt
   agentrec check --format sarif session.db > findings.sarif`,
-		PreRunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				if cmd.Flags().Changed("format") && o.Format != formatJSON {
-					return fmt.Errorf("--json and --format %s: give one of them", visibleCut(o.Format, 40))
-				}
 				o.Format = formatJSON
 			}
 			if !slices.Contains(checkFormats, o.Format) {

@@ -1,0 +1,5 @@
+package main
+
+import "io/fs"
+
+func ownedByUs(fs.FileInfo) bool { return true }
