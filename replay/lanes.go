@@ -135,7 +135,7 @@ func (c *conditions) in(i int32, it *item) {
 	if it.role == dialect.Request && it.flags&fAct != 0 {
 		l.answered = false // a new turn
 	}
-	if it.flags&(fAct|fCancel) != 0 && it.lane != 0 {
+	if it.lane != 0 && (it.flags&fAct != 0 || it.flags&(fCancel|fGate) == fCancel|fGate) {
 		l.acts.add(i)
 	}
 	if it.flags&fFirst != 0 {

@@ -120,7 +120,7 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 		}
 		if f.level >= e.o.least {
 			behind := e.behind(i)
-			if best == 0 || f.level > bestFit.level || f.level == bestFit.level && bestBehind && !behind {
+			if best == 0 || better(f, behind, bestFit, bestBehind) {
 				best, bestFit, bestBehind = i, f, behind
 			}
 			if f.level == Exact && !behind {
@@ -148,6 +148,18 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 		}
 		e.verdict.extra(e, raw, r)
 	}
+}
+
+// better reports whether a later candidate beats the best so far: by level, then
+// by not standing behind an unsent act, then by fewer differences.
+func better(f fit, behind bool, best fit, bestBehind bool) bool {
+	if f.level != best.level {
+		return f.level > best.level
+	}
+	if behind != bestBehind {
+		return bestBehind
+	}
+	return len(f.differences) < len(best.differences)
 }
 
 // candidates calls try with the unmatched recorded frames that a live frame may

@@ -213,10 +213,14 @@ func (v *verdict) close(e *engine, gone bool) {
 	}
 }
 
-// holds returns the out frames that wait for an item, at most three.
+// holds returns the out frames that wait for an item, at most three; its own
+// response goes without saying.
 func (e *engine) holds(i int32) []int64 {
 	var out []int64
 	for w := e.watch[i]; w != 0; w = e.follow[w] {
+		if e.s.items[w].flags&fX == 0 && e.s.items[w].pair == i {
+			continue
+		}
 		out = append(out, int64(e.s.items[w].seq))
 	}
 	for _, w := range e.anyOf[i] {
@@ -243,8 +247,12 @@ func (e *engine) nameOut(i int32) string {
 	if i == 0 {
 		return "nothing"
 	}
+	it := &e.s.items[i]
+	if it.flags&fX == 0 {
+		return fmt.Sprintf("the response to %s (frame %d)", e.labelOf(it.pair), it.seq)
+	}
 	r := e.s.dialect.Read(store.Out, e.fetch(i))
-	return fmt.Sprintf("%s (frame %d)", r.Label, e.s.items[i].seq)
+	return fmt.Sprintf("%s (frame %d)", r.Label, it.seq)
 }
 
 func (e *engine) labelOf(i int32) string {
