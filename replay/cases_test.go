@@ -252,4 +252,3 @@ func (m *memory) lawOne() {
 		}
 	}
 }
-

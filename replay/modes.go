@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
+	"agentrec/internal/tape"
 	"agentrec/store"
 )
 
@@ -55,12 +57,76 @@ func recorded(ctx context.Context, file, flag string, argv []string, record Reco
 // form as text, when the agent has ended.
 func recordTo(ctx context.Context, file string, argv []string, record Recorder) error {
 	if filepath.Ext(file) != textExtension {
-		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := removeOne(ctx, file); err != nil {
 			return fmt.Errorf("recording %s again: %w", file, err)
 		}
 		return record(ctx, file, argv)
 	}
-	return fmt.Errorf("recording %s: record into a database and export that", file)
+	dir, err := os.MkdirTemp("", "agentrec-record-*")
+	if err != nil {
+		return fmt.Errorf("recording %s: %w", file, err)
+	}
+	defer os.RemoveAll(dir)
+	db := filepath.Join(dir, "session.db")
+	left := record(ctx, db, argv)
+	if err := exportText(context.WithoutCancel(ctx), db, file); err != nil {
+		return errors.Join(fmt.Errorf("recording %s: %w", file, err), left)
+	}
+	return left
+}
+
+// removeOne removes a database that is to be recorded again, but never one that
+// holds more than the one session.
+func removeOne(ctx context.Context, file string) error {
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	db, err := tape.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	sessions, err := db.Sessions(ctx)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if len(sessions) > 1 {
+		return fmt.Errorf("%w: it holds %d sessions, which would be lost; give this test a file of its own", store.ErrUnusable, len(sessions))
+	}
+	return os.Remove(file)
+}
+
+// exportText writes the session of a database as text; the file appears, or
+// takes the old one's place, in one step.
+func exportText(ctx context.Context, from, to string) error {
+	db, err := tape.Open(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	session, err := db.Find(ctx, "last")
+	if err != nil {
+		return err
+	}
+	return replaceFile(to, 0o600, func(w io.Writer) error { return store.WriteText(ctx, w, session) })
+}
+
+// replaceFile writes a file beside path that then takes its place.
+func replaceFile(path string, mode os.FileMode, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(tmp), tmp.Chmod(mode), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
 }
 
 // textExtension is the extension of the text form.
