@@ -24,6 +24,8 @@ func Commands() []*cobra.Command {
 		newLs(),
 		newShow(),
 		newCheck(),
+		newExport(),
+		newImport(),
 		newFilterTopic(),
 		newGrep(),
 	}

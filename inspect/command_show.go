@@ -3,12 +3,14 @@ package inspect
 import (
 	"errors"
 
+	"agentrec/internal/transcript"
+
 	"github.com/spf13/cobra"
 )
 
 func newShow() *cobra.Command {
 	var o showOptions
-	var seq string
+	var seq, filter string
 	cmd := &cobra.Command{
 		Use:   "show [FILE]",
 		Short: "Read a session: how it ended, then the conversation",
@@ -22,11 +24,17 @@ visible when stdout is a terminal). With --json, one object a line: "session"
 first, then "item" or, with --frames, "frame" and "event".`,
 		Example: `  agentrec show session.db
   agentrec show session.db --session last --frames
+  agentrec show session.db --filter 'failed or open'
   agentrec show session.db --raw --seq 12 | jq .`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, _ []string) (err error) {
 			if o.Seq, err = parseSeqs(seq); err != nil {
 				return err
+			}
+			if filter != "" {
+				if o.Filter, err = transcript.ParseFilter(filter); err != nil {
+					return err
+				}
 			}
 			switch {
 			case o.Raw && (o.Frames || o.JSON):
@@ -46,6 +54,7 @@ first, then "item" or, with --frames, "frame" and "event".`,
 	f.BoolVar(&o.Frames, "frames", false, "one line a frame")
 	f.BoolVar(&o.Raw, "raw", false, "the exact bytes of the frames")
 	f.StringVar(&seq, "seq", "", "only these frames: 12, 12-20, 12- or -20")
+	f.StringVarP(&filter, "filter", "f", "", "only what this matches; agentrec help filter explains it")
 	f.StringVar(&o.Conversation, "conversation", "", "only this conversation of the protocol")
 	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect: a name or a file")
 	f.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")

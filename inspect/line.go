@@ -22,6 +22,7 @@ const (
 	toneErr   // stderr
 	toneEvent // lifecycle
 	toneMark  // what was searched for
+	toneMenu  // what can be chosen
 	tones
 )
 

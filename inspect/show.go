@@ -21,6 +21,7 @@ type showOptions struct {
 	Raw          bool
 	JSON         bool
 	Seq          seqs
+	Filter       *transcript.Filter // nil is everything
 	Color        string
 	Out          io.Writer
 }
@@ -46,9 +47,16 @@ func show(ctx context.Context, o showOptions) error {
 
 // showRaw prints the bytes of frames as they stood on the wire.
 func showRaw(ctx context.Context, p *printer, l *look, o showOptions) error {
+	passes, err := filterFrames(ctx, l, o.Filter)
+	if err != nil {
+		return err
+	}
 	for f, err := range l.Session.Frames(ctx, o.Seq.From, o.Seq.To) {
 		if err != nil {
 			return err
+		}
+		if !passes(f) {
+			continue
 		}
 		if f.Raw == nil && f.Size > 0 {
 			if err := copyGiant(ctx, p, l.Session, f.Seq); err != nil {
@@ -91,6 +99,13 @@ func showFrames(ctx context.Context, p *printer, l *look, o showOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.Filter != nil {
+		events = nil
+	}
+	passes, err := filterFrames(ctx, l, o.Filter)
+	if err != nil {
+		return err
+	}
 	before := func(seq int64) {
 		for len(events) > 0 && (events[0].After < seq || seq == 0) {
 			if o.Seq.has(max(events[0].After, 1)) {
@@ -112,6 +127,9 @@ func showFrames(ctx context.Context, p *printer, l *look, o showOptions) error {
 			return err
 		}
 		before(f.Seq)
+		if !passes(f) {
+			continue
+		}
 		raw, err := headOf(ctx, l.Session, f)
 		if err != nil {
 			return err
@@ -144,9 +162,15 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 			p.line(line)
 		}
 	}
+	var chosen []bool
+	if o.Filter != nil {
+		if chosen, err = itemsOf(ctx, t, o.Filter); err != nil {
+			return err
+		}
+	}
 	turn := -1
 	for i, it := range t.Items() {
-		if o.Conversation != "" && it.Conversation != o.Conversation || !o.Seq.has(max(it.Seq, 1)) {
+		if o.Conversation != "" && it.Conversation != o.Conversation || !o.Seq.has(max(it.Seq, 1)) || chosen != nil && !chosen[i] {
 			continue
 		}
 		if p.stopped() {
@@ -171,6 +195,22 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 	return nil
 }
 
+// filterFrames returns which frames a filter lets through.
+func filterFrames(ctx context.Context, l *look, f *transcript.Filter) (func(store.Frame) bool, error) {
+	if f == nil {
+		return func(store.Frame) bool { return true }, nil
+	}
+	t, err := transcript.Build(ctx, l.Session, l.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	m := f.On(t)
+	return func(f store.Frame) bool {
+		_, known := t.Entry(f.Seq)
+		return known && m.Match(f)
+	}, nil
+}
+
 // outcomeLines is the outcome with the command that shows each of its lines.
 func outcomeLines(l *look, o transcript.Outcome) []line {
 	file := shellWord(l.Path)
@@ -183,12 +223,18 @@ func outcomeLines(l *look, o transcript.Outcome) []line {
 		if x.Bad {
 			t = toneError
 		}
-		row := line{}.pad(toneDim, x.Name, 10).pad(t, x.Text, 44)
+		command := ""
 		switch {
 		case x.Name == "findings" || x.Name == "ended":
-			row = row.add(toneDim, "  agentrec check "+file)
+			command = "agentrec check " + file
 		case x.Filter != "":
-			row = row.add(toneDim, "  agentrec show "+file+selection(x.Filter))
+			command = "agentrec show " + file + selection(x.Filter)
+		}
+		row := line{}.pad(toneDim, x.Name, 10)
+		if command == "" {
+			row = row.add(t, x.Text)
+		} else {
+			row = row.pad(t, x.Text, max(44, width(x.Text))).add(toneDim, "  "+command)
 		}
 		out = append(out, row)
 	}

@@ -14,6 +14,7 @@ type story struct {
 	window *window
 	t      *transcript.Transcript // nil while it is being derived
 	err    error                  // why it could not be derived
+	busy   int                    // searches that read t: it must not grow meanwhile
 }
 
 // item is what views keep of an item of the transcript.
@@ -35,7 +36,7 @@ func (s *story) derive(ctx context.Context) (*transcript.Transcript, error) {
 
 // grow reads what has been recorded since, and reports whether there was any.
 func (s *story) grow() bool {
-	if s.look.Session.State != store.Recording {
+	if s.look.Session.State != store.Recording || s.busy > 0 {
 		return false
 	}
 	if s.t == nil {

@@ -27,14 +27,16 @@ func (m timeMode) String() string {
 
 // timeline is a session in rows: one an item, unfolded to what the item says.
 type timeline struct {
-	story  *story
-	shown  []int // indexes of items on show, in order; nil is all
-	open   map[int]bool
-	marks  map[int64]string // what check found, by seq
-	mode   timeMode
-	marked time.Duration
-	rows   memo[[]line]
-	blocks memo[[]line]
+	story    *story
+	shown    []int // indexes of items on show, in order; nil is all
+	filter   string
+	compiled *transcript.Filter // of shown
+	open     map[int]bool
+	marks    map[int64]string // what check found, by seq
+	mode     timeMode
+	marked   time.Duration
+	rows     memo[[]line]
+	blocks   memo[[]line]
 }
 
 func newTimeline(s *story) *timeline { return &timeline{story: s, open: map[int]bool{}} }

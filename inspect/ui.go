@@ -29,6 +29,7 @@ type ui struct {
 
 	message     line // in the status line until the next key
 	pending     func(answer string)
+	sought      string // what was searched for last
 	posts       chan func()
 	quit        chan struct{} // closed when the user leaves
 	leave       sync.Once
@@ -46,9 +47,10 @@ type view struct {
 	pane     *pane
 	status   func() line // at the right of the status line
 	commands []command
-	tick     func() bool // looks for news, reports whether to draw; may be nil
-	close    func()      // releases what the view holds; may be nil
-	search   func(text string, back bool) error
+	tick     func() bool                        // looks for news, reports whether to draw; may be nil
+	close    func()                             // releases what the view holds; may be nil
+	search   func(text string, back bool) error // of / and n; nil where there is nothing to search
+	complete func(text string) []string         // what may be typed after /; may be nil
 }
 
 // newUI returns a UI over an open recording. It does not draw yet.
@@ -194,7 +196,7 @@ func (u *ui) fail(err error) {
 type root struct {
 	*tview.Box
 	u     *ui
-	input *tview.InputField // nil when nothing is typed
+	input *prompt // nil when nothing is typed
 }
 
 func newRoot(u *ui) *root {
@@ -224,8 +226,7 @@ func (r *root) Draw(screen tcell.Screen) {
 		draw(screen, x, y+h-1, w, keyBar(r.u.all(v), w), t, tcell.StyleDefault, false)
 		return
 	}
-	r.input.SetRect(x, y+h-1, w, 1)
-	r.input.Draw(screen)
+	r.input.draw(screen, x, y+h-1, w, body, t)
 }
 
 // status is the message at the left and the view's own words at the right.
@@ -253,14 +254,14 @@ func (r *root) status(v *view, w int) line {
 // Focus gives the keys to the line being typed, if there is one.
 func (r *root) Focus(delegate func(tview.Primitive)) {
 	if r.input != nil {
-		delegate(r.input)
+		delegate(r.input.field)
 		return
 	}
 	r.Box.Focus(delegate)
 }
 
 // HasFocus reports whether the root or the line being typed has the keys.
-func (r *root) HasFocus() bool { return r.Box.HasFocus() || r.input != nil && r.input.HasFocus() }
+func (r *root) HasFocus() bool { return r.Box.HasFocus() || r.input != nil && r.input.field.HasFocus() }
 
 // InputHandler runs the command of a key.
 func (r *root) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
@@ -270,7 +271,7 @@ func (r *root) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 				r.u.stop()
 				return
 			}
-			r.input.InputHandler()(event, setFocus)
+			r.input.key(event, setFocus)
 			return
 		}
 		r.u.press(keyName(event))
@@ -282,7 +283,8 @@ func (r *root) InputHandler() func(*tcell.EventKey, func(tview.Primitive)) {
 func (r *root) PasteHandler() func(string, func(tview.Primitive)) {
 	return r.WrapPasteHandler(func(text string, setFocus func(tview.Primitive)) {
 		if r.input != nil {
-			r.input.PasteHandler()(visible(text), setFocus)
+			r.input.field.PasteHandler()(visible(text), setFocus)
+			r.input.offer(r.input.field.GetText())
 		}
 	})
 }
@@ -297,7 +299,7 @@ func (r *root) MouseHandler() func(tview.MouseAction, *tcell.EventMouse, func(tv
 		x, y := event.Position()
 		left, top, w, h := r.GetInnerRect()
 		if r.input != nil {
-			return r.input.MouseHandler()(action, event, setFocus)
+			return r.input.field.MouseHandler()(action, event, setFocus)
 		}
 		if y == top+h-1 && action == tview.MouseLeftClick {
 			if key := keyAt(r.u.all(v), w, x-left); key != "" {

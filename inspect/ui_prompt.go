@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,44 +9,96 @@ import (
 	"github.com/rivo/tview"
 )
 
+// prompt is the line being typed below the view, with what can complete it.
+type prompt struct {
+	field    *tview.InputField
+	complete func(text string) []string // may be nil
+	list     []string                   // completions of what was typed
+	at       int                        // the chosen one, -1 for none
+}
+
+// maxChoices is how many completions are drawn at once.
+const maxChoices = 8
+
 // typeLine lets the user type a line below the view. done gets the text when
-// Enter ends it; Esc drops it. complete may offer lines for what is typed.
+// Enter ends it; Esc drops it. complete may offer lines for what is typed, which
+// Tab goes through.
 func (u *ui) typeLine(label, text string, complete func(text string) []string, done func(text string)) {
-	t := u.theme
-	in := tview.NewInputField().SetLabel(label).SetText(text).
-		SetFieldStyle(tcell.StyleDefault).SetLabelStyle(t.style(toneStrong)).SetPlaceholderStyle(tcell.StyleDefault)
-	in.SetBackgroundColor(tcell.ColorDefault)
-	if complete != nil {
-		in.SetAutocompleteStyles(tcell.ColorDefault, tcell.StyleDefault, tcell.StyleDefault.Reverse(true))
-		in.SetAutocompleteFunc(func(typed string) []string {
-			list := complete(typed)
-			for i, s := range list {
-				list[i] = tview.Escape(visible(s))
-			}
-			return list
-		})
-		in.SetAutocompletedFunc(func(chosen string, _, source int) bool {
-			if source == tview.AutocompletedNavigate {
-				return false
-			}
-			in.SetText(unescapeTags(chosen))
-			return true
-		})
-	}
-	in.SetDoneFunc(func(key tcell.Key) {
-		text := in.GetText()
+	field := tview.NewInputField().SetLabel(label).SetText(text).
+		SetFieldStyle(tcell.StyleDefault).SetLabelStyle(u.theme.style(toneStrong)).SetPlaceholderStyle(tcell.StyleDefault)
+	field.SetBackgroundColor(tcell.ColorDefault)
+	field.SetDoneFunc(func(key tcell.Key) {
+		text := field.GetText()
 		u.root.input = nil
 		u.app.SetFocus(u.root)
 		if key == tcell.KeyEnter {
 			done(text)
 		}
 	})
-	u.root.input = in
+	u.root.input = &prompt{field: field, complete: complete, at: -1}
 	u.app.SetFocus(u.root)
 }
 
-// unescapeTags is the inverse of tview.Escape.
-func unescapeTags(s string) string { return strings.ReplaceAll(s, "[]", "]") }
+// key takes a key: Tab, Up and Down choose a completion, others edit the line.
+func (p *prompt) key(event *tcell.EventKey, setFocus func(tview.Primitive)) {
+	switch event.Key() {
+	case tcell.KeyTab, tcell.KeyDown:
+		p.choose(1)
+		return
+	case tcell.KeyBacktab, tcell.KeyUp:
+		p.choose(-1)
+		return
+	}
+	before := p.field.GetText()
+	p.field.InputHandler()(event, setFocus)
+	if text := p.field.GetText(); text != before {
+		p.offer(text)
+	}
+}
+
+// offer lists the completions of text.
+func (p *prompt) offer(text string) {
+	p.list, p.at = nil, -1
+	if p.complete != nil && text != "" {
+		p.list = p.complete(text)
+	}
+}
+
+func (p *prompt) choose(step int) {
+	if p.complete == nil {
+		return
+	}
+	if len(p.list) == 0 {
+		p.list = p.complete(p.field.GetText())
+	}
+	n := len(p.list)
+	if n == 0 {
+		return
+	}
+	if p.at < 0 && step < 0 {
+		p.at = 0
+	}
+	p.at = (p.at + step + n) % n
+	p.field.SetText(p.list[p.at])
+}
+
+// draw draws the line in row y and the completions above it.
+func (p *prompt) draw(screen tcell.Screen, x, y, w, room int, t *theme) {
+	p.field.SetRect(x, y, w, 1)
+	p.field.Draw(screen)
+	shown := min(len(p.list), maxChoices, max(room, 0))
+	first := 0
+	if p.at >= shown {
+		first = p.at - shown + 1
+	}
+	most := 0
+	for _, s := range p.list {
+		most = max(most, width(visibleCut(s, w)))
+	}
+	for i := range shown {
+		draw(screen, x, y-shown+i, min(most+2, w), plain(" "+visibleCut(p.list[first+i], w)), t, t.style(toneMenu), first+i == p.at)
+	}
+}
 
 // typeCommand lets the user type a command; names and arguments complete.
 func (u *ui) typeCommand() {
@@ -84,24 +137,28 @@ func (u *ui) typeSearch(arg string, back bool) error {
 	if arg != "" {
 		return u.searchFor(arg, back)
 	}
-	u.typeLine("/", "", nil, func(text string) { u.fail(u.searchFor(text, back)) })
+	u.typeLine("/", "", v.complete, func(text string) { u.fail(u.searchFor(text, back)) })
 	return nil
 }
 
 func (u *ui) searchFor(text string, back bool) error {
 	v := u.top()
-	v.pane.find = lower(text)
+	u.sought, v.pane.find = text, marked(text)
 	if text == "" {
 		return nil
 	}
 	return v.search(text, back)
 }
 
+// marked is what to mark on the screen for a search.
+func marked(text string) string { return lower(strings.Trim(text, `"/`)) }
+
 // again searches for the same text from where the user stands.
 func (u *ui) again(back bool) error {
 	v := u.top()
-	if v.search == nil || v.pane.find == "" {
-		return fmt.Errorf("nothing was searched for; / begins")
+	if v.search == nil || u.sought == "" {
+		return errors.New("nothing was searched for; / begins")
 	}
-	return v.search(v.pane.find, back)
+	v.pane.find = marked(u.sought)
+	return v.search(u.sought, back)
 }

@@ -1,112 +1,241 @@
 package inspect
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
-	"agentrec/store"
+	"agentrec/internal/transcript"
 )
 
-// searchFor is how long a search may hold the keys.
-const searchTime = 3 * time.Second
-
-// errSearchTime says that a search was given up.
-var errSearchTime = errors.New("not found within 3 seconds; n goes on from here")
-
-// find returns the next frame after (before, when back) seq whose bytes hold
-// text, ASCII case aside; it goes round at the end.
-func (su *sessionUI) find(text string, seq int64, back bool) (int64, error) {
-	needle := []byte(lower(text))
-	ctx, cancel := context.WithTimeout(su.story.ctx, searchTime)
-	defer cancel()
-	count := su.story.look.Session.Count()
-	ranges := [][2]int64{{seq + 1, count}, {1, seq}}
-	if back {
-		ranges = [][2]int64{{1, seq - 1}, {seq, count}}
-	}
-	for _, r := range ranges {
-		if r[0] > r[1] {
-			continue
-		}
-		at, err := firstHit(ctx, su.story.look.Session, needle, r, back)
-		if ctx.Err() != nil {
-			return 0, errSearchTime
-		}
-		if at != 0 || err != nil {
-			return at, err
-		}
-	}
-	return 0, notFound(text)
+// hunt is a search through a session: what for, and what it has found. It runs
+// behind the views and tells them as it goes.
+type hunt struct {
+	expr   string
+	filter *transcript.Filter
+	hits   []int64 // seqs, in order
+	at     int64   // the last frame looked at
+	done   bool
+	cancel context.CancelFunc
+	want   func() bool // tries to move to a hit; true when it has
 }
 
-// firstHit returns the first (last, when back) frame of a range that holds
-// needle, 0 for none.
-func firstHit(ctx context.Context, s *store.Session, needle []byte, r [2]int64, back bool) (int64, error) {
-	const step = 4096
-	from, to := r[0], r[1]
-	for from <= to {
-		a, b := from, min(from+step-1, to)
-		if back {
-			a, b = max(to-step+1, from), to
+// reportEvery is how often a search tells the views what it has found.
+const reportEvery = 100 * time.Millisecond
+
+// huntFilter reads what was typed after "/": the filter language, or just a
+// text when it is plain words that the language would take for labels that do
+// not occur.
+func huntFilter(expr string, t *transcript.Transcript) (*transcript.Filter, error) {
+	if !strings.ContainsAny(expr, `"=<>~:#()`) && !strings.HasPrefix(expr, "/") && !isKnownWords(expr, t) {
+		return transcript.ParseFilter("/" + regexpQuote(expr) + "/i")
+	}
+	return transcript.ParseFilter(expr)
+}
+
+// isKnownWords reports whether every word means something in the language or
+// is a label of the session.
+func isKnownWords(expr string, t *transcript.Transcript) bool {
+	known := transcript.CompleteFilter("", t)
+	known = append(known, "and", "or", "not")
+	words := strings.Fields(expr)
+	for _, w := range words {
+		if !slices.Contains(known, w) && !strings.ContainsAny(w, "*/") {
+			return false
 		}
-		hit := int64(0)
-		for f, err := range s.Frames(ctx, a, b) {
-			if err != nil {
-				return 0, err
-			}
-			if bytes.Contains(lowerBytes(f.Raw), needle) {
-				hit = f.Seq
-				if !back {
-					return hit, nil
+	}
+	return len(words) > 0
+}
+
+// regexpQuote writes text so that it matches itself between slashes.
+func regexpQuote(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune(`\.+*?()|[]{}^$/`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// search begins a hunt for expr; go to its first hit after the selected frame.
+func (su *sessionUI) search(expr string, back bool) error {
+	if su.story.t == nil {
+		return errors.New("the session is still being read")
+	}
+	if su.hunt != nil && su.hunt.expr == expr {
+		return su.nextHit(back)
+	}
+	f, err := huntFilter(expr, su.story.t)
+	if err != nil {
+		return err
+	}
+	su.stopHunt()
+	ctx, cancel := context.WithCancel(su.story.ctx)
+	h := &hunt{expr: expr, filter: f, cancel: cancel}
+	su.hunt = h
+	h.want = func() bool { return su.toHit(h, back) }
+	su.story.busy++
+	t := su.story.t
+	su.u.workers.Go(func() {
+		var found []int64
+		at := time.Now()
+		report := func(seq int64, done bool, err error) {
+			news := found
+			found = nil
+			at = time.Now()
+			su.u.post(func() {
+				h.hits, h.at, h.done = append(h.hits, news...), seq, done
+				if done {
+					su.story.busy--
 				}
-			}
-		}
-		if hit != 0 {
-			return hit, nil
-		}
-		if back {
-			to = a - 1
-		} else {
-			from = b + 1
-		}
-	}
-	return 0, nil
-}
-
-// lowerBytes is lower for bytes; it may return b itself.
-func lowerBytes(b []byte) []byte {
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			out := bytes.Clone(b)
-			for ; i < len(out); i++ {
-				if c := out[i]; c >= 'A' && c <= 'Z' {
-					out[i] = c + 'a' - 'A'
+				if ctx.Err() != nil {
+					return
 				}
-			}
-			return out
+				su.u.fail(err)
+				if h.want != nil && h.want() {
+					h.want = nil
+				}
+			})
 		}
-	}
-	return b
+		last := int64(0)
+		err := matches(ctx, t, f, 1, 0, func(seq int64) { found = append(found, seq) }, func(seq int64) {
+			last = seq
+			if time.Since(at) >= reportEvery {
+				report(seq, false, nil)
+			}
+		})
+		report(last, true, err)
+	})
+	return nil
 }
 
-// searchItems searches from the selected item and selects the item of the hit.
-func (su *sessionUI) searchItems(text string, back bool, rowOf func(int) int) error {
-	p := su.u.top().pane
-	seq := su.seq
-	row := p.sel
-	for range 64 { // a hit in the item that is selected already is no news
-		next, err := su.find(text, seq, back)
-		if err != nil {
-			return err
-		}
-		if at := rowOf(max(su.story.t.ItemAt(next), 0)); at != row || next == su.seq {
-			p.to(at)
-			su.seq = next
-			return nil
-		}
-		seq = next
+// stopHunt ends the search that runs, if any.
+func (su *sessionUI) stopHunt() {
+	if su.hunt != nil {
+		su.hunt.cancel()
+		su.hunt = nil
+	}
+}
+
+// toHit moves to the hit after (before, when back) the selected frame, going
+// round at the end, and reports whether it could be decided where that is.
+func (su *sessionUI) toHit(h *hunt, back bool) bool {
+	i, found := slices.BinarySearch(h.hits, su.seq)
+	switch {
+	case back:
+		i--
+	case found:
+		i++
+	}
+	switch {
+	case i >= 0 && i < len(h.hits) && (!back || h.done || h.at >= su.seq):
+	case !h.done:
+		return false
+	case len(h.hits) == 0:
+		su.u.fail(notFound(h.expr))
+		return true
+	case back:
+		i = len(h.hits) - 1
+	default:
+		i = 0
+	}
+	su.goTo(h.hits[i])
+	return true
+}
+
+// nextHit goes to the next hit of the search that was begun.
+func (su *sessionUI) nextHit(back bool) error {
+	h := su.hunt
+	if h == nil {
+		return errors.New("nothing was searched for; / begins")
+	}
+	if !su.toHit(h, back) {
+		h.want = func() bool { return su.toHit(h, back) }
 	}
 	return nil
+}
+
+// huntStatus says how a search stands: "3/12 of EXPR".
+func (su *sessionUI) huntStatus() line {
+	h := su.hunt
+	if h == nil {
+		return nil
+	}
+	n, found := slices.BinarySearch(h.hits, su.seq)
+	text := count(len(h.hits), "hit")
+	if found {
+		text = fmt.Sprintf("hit %d of %d", n+1, len(h.hits))
+	}
+	if !h.done {
+		text += fmt.Sprintf(", %d%%", 100*h.at/max(su.story.look.Session.Count(), 1))
+	}
+	return line{{text + " ", toneMark}, {" ", tonePlain}}
+}
+
+// filterRows lets the timeline show only what a filter matches; "" shows all.
+func (su *sessionUI) filterRows(expr string) error {
+	tl := su.line
+	at := su.seq
+	if strings.TrimSpace(expr) == "" {
+		tl.filter, tl.shown = "", nil
+		su.goTo(at)
+		return nil
+	}
+	f, err := huntFilter(expr, su.story.t)
+	if err != nil {
+		return err
+	}
+	t := su.story.t
+	ctx := su.story.ctx
+	su.story.busy++
+	su.u.say(toneDim, "filtering...")
+	su.u.workers.Go(func() {
+		chosen, err := itemsOf(ctx, t, f)
+		su.u.post(func() {
+			su.story.busy--
+			if ctx.Err() != nil {
+				return
+			}
+			su.u.message = nil
+			if err != nil {
+				su.u.fail(err)
+				return
+			}
+			tl.filter, tl.compiled = expr, f
+			tl.shown = []int{}
+			for i, in := range chosen {
+				if in {
+					tl.shown = append(tl.shown, i)
+				}
+			}
+			su.goTo(at)
+		})
+	})
+	return nil
+}
+
+// growFilter takes new items into a filtered timeline.
+func (su *sessionUI) growFilter(from int) {
+	tl := su.line
+	if tl == nil || tl.shown == nil {
+		return
+	}
+	m := tl.compiled.On(su.story.t)
+	for i := from; i < su.story.t.Len(); i++ {
+		it := su.story.t.Item(i)
+		in := false
+		if it.Event != nil {
+			in = m.MatchEvent(*it.Event)
+		} else if f, err := su.story.look.Session.Frame(su.story.ctx, it.Seq); err == nil {
+			in = m.Match(f)
+		}
+		if in {
+			tl.shown = append(tl.shown, i)
+		}
+	}
 }

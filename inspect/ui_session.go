@@ -23,6 +23,7 @@ type sessionUI struct {
 	seq   int64  // the selected frame
 	goal  string // the view that is wanted once there is a transcript
 	line  *timeline
+	hunt  *hunt // the search that was begun last
 }
 
 // openSession shows a session.
@@ -91,6 +92,7 @@ func (su *sessionUI) view(name string) *view {
 		v = su.timelineView()
 	}
 	v.title = func() line { return su.title(v.name) }
+	v.complete = func(typed string) []string { return transcript.CompleteFilter(typed, su.story.t) }
 	v.commands = append(v.commands, su.commands()...)
 	return v
 }
@@ -185,7 +187,7 @@ func (su *sessionUI) framesView() *view {
 		return grown
 	}
 	v.status = func() line { su.seq = int64(p.sel + 1); return su.place(p) }
-	v.search = su.searchFrames
+	v.search = su.search
 	v.commands = []command{
 		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "open", help: "the frame as tree, text and bytes", do: func(string) error { return su.openFrame(int64(p.sel + 1)) }},
 		{name: "pair", keys: []string{"%"}, bar: "pair", help: "from a request to its answer, and back", do: func(string) error {
@@ -209,6 +211,7 @@ func (su *sessionUI) place(p *pane) line {
 		l = l.add(toneGood, "following ")
 	}
 	n := p.rows.Len()
+	l = l.and(su.huntStatus())
 	return l.add(toneDim, fmt.Sprintf("%d/%d", min(p.sel+1, n), n))
 }
 
@@ -231,14 +234,4 @@ func (su *sessionUI) pair(seq int64) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("frame %d has no partner", seq)
-}
-
-// searchFrames searches the bytes of the frames from the selected one.
-func (su *sessionUI) searchFrames(text string, back bool) error {
-	p := su.u.top().pane
-	seq, err := su.find(text, int64(p.sel+1), back)
-	if err == nil {
-		p.to(int(seq - 1))
-	}
-	return err
 }

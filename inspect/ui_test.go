@@ -49,13 +49,13 @@ func drive(t *testing.T, path string, w, h int) *driven {
 }
 
 // settle does posted work until none has come for a moment.
-func (d *driven) settle() {
+func (d *driven) settle() *driven {
 	for {
 		select {
 		case f := <-d.posts:
 			f()
 		case <-time.After(50 * time.Millisecond):
-			return
+			return d
 		}
 	}
 }
@@ -116,10 +116,32 @@ func TestTour(t *testing.T) {
 	d.keys("Tab").wants("call_id: call_1", "text").keys("Tab").wants("00000000  7b 22", "bytes")
 	d.keys("[").wants("#10 out tool_call").keys("%").wants("#11")
 	d.keys("Esc", "2").wants("conversation", "You", "Weather in Oslo?", "Call get_weather").keys("G", "k").wants("turn 2 completed")
-	d.keys("Tab").wants("frames", "tool_call").keys("g", "/").types("READY").wants(` 6     0.006 out`)
+	d.keys("Tab").wants("frames", "tool_call").keys("g", "/").types("READY").settle()
+	d.wants("hit 1 of 1", "6/13")
 	d.keys("?").wants("keys and commands of the frames view", ":pair").keys("Esc")
 	d.keys(":").types("9").wants("9/13").keys(":").types("nonsense").wants(`no command "nonsense"`)
 	d.keys("Esc").wants("session.db: 1 session")
+}
+
+func TestSearchAndFilter(t *testing.T) {
+	d := drive(t, record(t, "demo", phiSteps), 80, 24)
+	d.settle()
+	d.keys("Enter", "/").types("run").settle()
+	d.wants("hit 1 of 2").keys("n").wants("hit 2 of 2", "8/12").keys("n").wants("hit 1 of 2").keys("N").wants("hit 2 of 2")
+	d.keys("Alt-/").types(`tool = get_weather`).settle()
+	d.wants("of 2")
+	d.keys("/").types("nowhere to be found").settle()
+	d.wants(`"nowhere to be found" was not found`)
+	d.keys("/").types("label = ").settle()
+	d.wants("reading the filter")
+	d.keys("f").types("call or err").settle()
+	d.wants("2 of 12: call or err", "get_weather", "a warning on stderr")
+	if strings.Contains(strings.Join(d.rows(), "\n"), "Say hello") {
+		t.Error("the filter lets a prompt through")
+	}
+	d.keys("f")
+	d.root.input.field.SetText("")
+	d.types("").wants("Say hello")
 }
 
 // Every key of every view does something, says something or is reported; none

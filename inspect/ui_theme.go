@@ -56,7 +56,7 @@ func themeOf(name string, color bool, getenv func(string) string) *theme {
 	t := &theme{name: name}
 	t.styles = [tones]tcell.Style{
 		toneDim: d.Dim(true), toneStrong: d.Bold(true), toneThought: d.Dim(true).Italic(true),
-		toneError: d.Bold(true).Reverse(true), toneErr: d.Underline(true), toneMark: d.Reverse(true).Bold(true),
+		toneError: d.Bold(true).Reverse(true), toneErr: d.Underline(true), toneMark: d.Reverse(true).Bold(true), toneMenu: d.Underline(true),
 	}
 	if name == themeMono {
 		return t
@@ -77,6 +77,7 @@ func themeOf(name string, color bool, getenv func(string) string) *theme {
 	t.styles[toneGood] = pick(114, 28)
 	t.styles[toneErr] = pick(209, 124)
 	t.styles[toneEvent] = pick(110, 25)
+	t.styles[toneMenu] = d.Background(tcell.PaletteColor(map[string]int{themeDark: 237, themeLight: 253}[name]))
 	t.styles[toneMark] = d.Background(tcell.PaletteColor(220)).Foreground(tcell.PaletteColor(16))
 	return t
 }

@@ -16,18 +16,26 @@ func (su *sessionUI) timelineView() *view {
 	p := newPane(su.u.theme, tl)
 	v := &view{name: "timeline", pane: p}
 	p.to(tl.rowOf(max(su.story.t.ItemAt(su.seq), 0)))
-	v.tick = su.story.grow
+	v.tick = func() bool {
+		before := su.story.t.Len()
+		grown := su.story.grow()
+		su.growFilter(before)
+		return grown
+	}
 	v.status = func() line {
 		l := su.place(p)
 		if tl.Len() > 0 {
-			su.seq = su.story.t.Item(tl.index(p.sel)).Seq
+			su.seq = su.keepSeq(tl.index(p.sel))
+		}
+		if tl.filter != "" {
+			l = line{{fmt.Sprintf("%d of %d: %s", tl.Len(), su.story.t.Len(), visibleCut(tl.filter, 30)), toneMark}, {" ", tonePlain}}.and(l)
 		}
 		if tl.mode != sinceStart {
 			l = line{{"time " + tl.mode.String() + "  ", toneDim}}.and(l)
 		}
 		return l
 	}
-	v.search = func(text string, back bool) error { return su.searchItems(text, back, tl.rowOf) }
+	v.search = su.search
 	at := func() (transcript.Item, error) {
 		if tl.Len() == 0 {
 			return transcript.Item{}, errors.New("the session has no frames yet")
@@ -84,6 +92,13 @@ func (su *sessionUI) timelineView() *view {
 		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, isError)},
 		{name: "next-open", keys: []string{"o"}, help: "next request or call without an answer", do: next("open requests", 1, isOpen)},
 		{name: "previous-open", keys: []string{"O"}, help: "request or call before without an answer", do: next("open requests", -1, isOpen)},
+		{name: "filter", keys: []string{"f"}, bar: "filter", help: "show only what a filter matches; empty shows all", do: func(arg string) error {
+			if arg != "" {
+				return su.filterRows(arg)
+			}
+			su.u.typeLine("filter: ", tl.filter, func(typed string) []string { return transcript.CompleteFilter(typed, su.story.t) }, func(text string) { su.u.fail(su.filterRows(text)) })
+			return nil
+		}, args: func() []string { return transcript.CompleteFilter("", su.story.t) }},
 		{name: "time", keys: []string{"t"}, help: "time since the start, the row before, the mark, or of day", do: func(string) error {
 			tl.mode = (tl.mode + 1) % timeModes
 			return nil
@@ -127,11 +142,11 @@ func (su *sessionUI) chatView() *view {
 	}
 	v.status = func() line {
 		if c.Len() > 0 {
-			su.seq = su.story.t.Item(c.index(p.sel)).Seq
+			su.seq = su.keepSeq(c.index(p.sel))
 		}
 		return su.place(p)
 	}
-	v.search = func(text string, back bool) error { return su.searchItems(text, back, c.rowOf) }
+	v.search = su.search
 	next := func(what string, step int, kinds ...transcript.Kind) func(string) error {
 		return func(string) error {
 			for i := p.sel + step; i >= 0 && i < c.Len(); i += step {
@@ -161,4 +176,13 @@ func (su *sessionUI) chatView() *view {
 		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, transcript.KindError)},
 	}
 	return v
+}
+
+// keepSeq returns the frame that stands for an item: the selected one while it
+// belongs to the item, so that a hit within it is not lost, else its first.
+func (su *sessionUI) keepSeq(index int) int64 {
+	if su.story.t.ItemAt(su.seq) == index {
+		return su.seq
+	}
+	return max(su.story.t.Item(index).Seq, 1)
 }

@@ -1,0 +1,59 @@
+package inspect
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newExport() *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export FILE",
+		Short: "Write sessions as text, for git and for other people",
+		Long: `Write sessions in the text form: a header line, then one array a line for each
+frame and event, then the proof. It holds all there is; import reads it back,
+and every command that takes a recording takes it.
+
+--onto OLD keeps each line of OLD whose frame says the same in this recording:
+equal but for what the dialect calls volatile, and for ids that were minted
+anew. So recording again makes a small diff. What is not in OLD is written with
+the ids that OLD has. Number, host and start of the session stand in the header.`,
+		Example: `  agentrec export session.db > run.agentrec
+  agentrec export session.db --session last --onto run.agentrec -o run.agentrec`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.File, o.Out = fileArg(args), cmd.OutOrStdout()
+			return export(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Session, "session", "", "only this session: its number, name or id, or last")
+	f.StringVar(&o.Onto, "onto", "", "keep the lines of this text file that say the same")
+	f.StringVarP(&o.Output, "output", "o", "", "write this file, not stdout")
+	return cmd
+}
+
+func newImport() *cobra.Command {
+	var o importOptions
+	cmd := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Read sessions into a database",
+		Long: `Read sessions into a database: from text files, from other databases, and from
+the logs of simple line tees, one object a line with "dir" (c2s, s2c or err),
+"line" and perhaps "t_ms". "-" reads stdin. Each file comes in whole or not at
+all. Prints number and name of each session; with --json, one object each: id,
+uid, name, file.`,
+		Example: `  agentrec import run.agentrec
+  agentrec import --db all.db ci/*.agentrec`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Files, o.In, o.Out = args, cmd.InOrStdin(), cmd.OutOrStdout()
+			if o.DB == "" {
+				o.DB = fileArg(nil)
+			}
+			return importFiles(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.DB, "db", "", "the database (default $AGENTREC_DB, else session.db)")
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a session")
+	return cmd
+}

@@ -1,0 +1,214 @@
+package inspect
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"agentrec/internal/tape"
+	"agentrec/store"
+)
+
+// exportOptions is what `agentrec export` is asked for.
+type exportOptions struct {
+	File    string
+	Session string // "" is all
+	Onto    string // a text file whose lines are kept where they say the same
+	Output  string // "" is stdout
+	Out     io.Writer
+}
+
+// export writes sessions in the text form.
+func export(ctx context.Context, o exportOptions) error {
+	db, err := tape.Open(ctx, o.File)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := sessionsOf(ctx, db, o.Session)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error {
+		for _, s := range list {
+			if err := store.WriteText(ctx, w, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if o.Onto != "" {
+		old, err := tape.Open(ctx, o.Onto)
+		if err != nil {
+			return err
+		}
+		defer old.Close()
+		temp, err := store.OpenTemp(ctx)
+		if err != nil {
+			return err
+		}
+		defer temp.Close()
+		if list, err = onto(ctx, temp, list, old); err != nil {
+			return err
+		}
+	}
+	if o.Output != "" {
+		return writeFile(o.Output, write)
+	}
+	return exportTo(o.Out, write)
+}
+
+// sessionsOf returns the session that sel names, or all for "".
+func sessionsOf(ctx context.Context, db *store.DB, sel string) ([]*store.Session, error) {
+	if sel == "" {
+		list, err := db.Sessions(ctx)
+		if err == nil && len(list) == 0 {
+			err = fmt.Errorf("%w: %s holds no session", store.ErrUnusable, db.Path())
+		}
+		return list, err
+	}
+	s, err := db.Find(ctx, sel)
+	return []*store.Session{s}, err
+}
+
+// exportTo writes to stdout; on a terminal what could do harm is made visible.
+func exportTo(w io.Writer, write func(io.Writer) error) error {
+	p := newPrinter(w, ColorNever)
+	if !p.term.TTY {
+		err := write(w)
+		if gone(err) {
+			return nil
+		}
+		return err
+	}
+	return p.finish(write(rawWriter{p}))
+}
+
+// rawWriter makes a printer a writer of recorded bytes.
+type rawWriter struct{ p *printer }
+
+func (r rawWriter) Write(b []byte) (int, error) {
+	r.p.raw(b)
+	return len(b), r.p.err
+}
+
+// writeFile writes a file whole or not at all: beside it first, then renamed
+// over it. Recordings are private to their owner.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), ".agentrec-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriterSize(f, 256<<10)
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}
+
+// onto lays each session over the old one in the same place of its file.
+func onto(ctx context.Context, temp *store.DB, list []*store.Session, old *store.DB) ([]*store.Session, error) {
+	olds, err := old.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*store.Session
+	for i, s := range list {
+		if i >= len(olds) {
+			out = append(out, s)
+			continue
+		}
+		d, err := dialectOf(ctx, s, "")
+		if err != nil {
+			return nil, err
+		}
+		laid, err := layOnto(ctx, temp, s, olds[i], d)
+		if err != nil {
+			return nil, fmt.Errorf("laying session %d onto %s: %w", s.ID, old.Path(), err)
+		}
+		out = append(out, laid)
+	}
+	return out, nil
+}
+
+// importOptions is what `agentrec import` is asked for.
+type importOptions struct {
+	DB    string
+	Files []string // "-" is stdin
+	JSON  bool
+	In    io.Reader
+	Out   io.Writer
+}
+
+// imported is a session that came in. Its JSON names are documented in the help.
+type imported struct {
+	ID   int64  `json:"id"`
+	UID  string `json:"uid"`
+	Name string `json:"name"`
+	File string `json:"file"`
+}
+
+// importFiles copies the sessions of files into a database, each file whole or
+// not at all, and prints their numbers.
+func importFiles(ctx context.Context, o importOptions) error {
+	db, err := tape.OpenWrite(ctx, o.DB)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	p := newPrinter(o.Out, ColorNever)
+	for _, name := range o.Files {
+		list, err := importFile(ctx, db, name, o.In)
+		if errors.Is(err, store.ErrExists) {
+			err = fmt.Errorf("importing %s: %w", name, err)
+		}
+		if err != nil {
+			return p.finish(err)
+		}
+		for _, s := range list {
+			if o.JSON {
+				p.json(imported{s.ID, s.UID, s.Name, name})
+			} else {
+				p.line(plain(fmt.Sprintf("%d  %s", s.ID, dash(s.Name))))
+			}
+		}
+	}
+	return p.finish(nil)
+}
+
+func importFile(ctx context.Context, db *store.DB, name string, stdin io.Reader) ([]*store.Session, error) {
+	if name == "-" {
+		return db.Import(ctx, stdin, "stdin")
+	}
+	from, err := tape.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	list, err := from.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Copy(ctx, list...)
+}

@@ -1,0 +1,87 @@
+package inspect
+
+import (
+	"context"
+
+	"agentrec/internal/transcript"
+)
+
+// matchStep is how many frames are looked at between two reports of a search.
+const matchStep = 2048
+
+// matches calls hit for the frames from..to (0 is the end) that a filter
+// matches, in order, and progress now and then with the last frame looked at.
+// Payloads are read only where the entries do not decide.
+func matches(ctx context.Context, t *transcript.Transcript, f *transcript.Filter, from, to int64, hit func(seq int64), progress func(seq int64)) error {
+	lo, hi := f.Range()
+	from = max(from, lo)
+	if to == 0 || to > int64(len(t.Entries)) {
+		to = int64(len(t.Entries))
+	}
+	if hi > 0 {
+		to = min(to, hi)
+	}
+	m := f.On(t)
+	for at := from; at <= to; at += matchStep {
+		end := min(at+matchStep-1, to)
+		first, last := int64(0), int64(0) // where payloads are needed
+		for seq := at; seq <= end; seq++ {
+			switch m.Quick(seq) {
+			case transcript.Perhaps:
+				if first == 0 {
+					first = seq
+				}
+				last = seq
+			case transcript.Yes:
+				if first == 0 {
+					hit(seq)
+				}
+			}
+		}
+		if first > 0 {
+			for frame, err := range t.Session.Frames(ctx, first, last) {
+				if err != nil {
+					return err
+				}
+				if v := m.Quick(frame.Seq); v == transcript.Yes || v == transcript.Perhaps && m.Match(frame) {
+					hit(frame.Seq)
+				}
+			}
+			for seq := last + 1; seq <= end; seq++ {
+				if m.Quick(seq) == transcript.Yes {
+					hit(seq)
+				}
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		progress(end)
+	}
+	return nil
+}
+
+// itemsOf returns which items of t hold a frame or event that f matches.
+func itemsOf(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) ([]bool, error) {
+	chosen := make([]bool, t.Len())
+	err := matches(ctx, t, f, 1, 0, func(seq int64) {
+		if i := t.ItemAt(seq); i >= 0 && holds(t.Item(i), seq) {
+			chosen[i] = true
+		}
+	}, func(int64) {})
+	if err != nil {
+		return nil, err
+	}
+	m := f.On(t)
+	for i, it := range t.Items() {
+		if it.Event != nil && m.MatchEvent(*it.Event) {
+			chosen[i] = true
+		}
+	}
+	return chosen, nil
+}
+
+// holds reports whether a frame is part of an item, not only near it.
+func holds(it transcript.Item, seq int64) bool {
+	return it.Seq <= seq && seq <= max(it.Last, it.Answer)
+}
