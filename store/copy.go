@@ -130,10 +130,15 @@ func copyRows(ctx context.Context, to, from *sql.Tx, session int64) (id int64, e
 	if err != nil {
 		return 0, err
 	}
+	return id, copyTables(ctx, to, from, session, id)
+}
+
+// copyTables copies the rows of a session as those of session id.
+func copyTables(ctx context.Context, to, from *sql.Tx, session, id int64) error {
 	for _, t := range tables {
 		put, err := to.PrepareContext(ctx, insert(t.name, t.columns))
 		if err != nil {
-			return 0, err
+			return err
 		}
 		cond, args := t.where(session)
 		query := "SELECT " + strings.Join(t.columns, ", ") + " FROM " + t.name + " WHERE " + cond
@@ -147,10 +152,10 @@ func copyRows(ctx context.Context, to, from *sql.Tx, session int64) (id int64, e
 			return err
 		})
 		if err := errors.Join(err, put.Close()); err != nil {
-			return 0, fmt.Errorf("table %s: %w", t.name, err)
+			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}
-	return id, nil
+	return nil
 }
 
 // eachRow calls fn with the n values of each row that query finds.

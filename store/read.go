@@ -201,6 +201,9 @@ func openRows(ctx context.Context, q queryer, session, from, to int64, raw bool)
 		}
 		seq := id & maxSeq
 		if !m.kind.valid() || m.time < 0 || m.size < 0 || raw && !m.kind.giant() && int64(len(b)) != m.size {
+			if len(list) > 0 {
+				break // reported when it is reached
+			}
 			return nil, fmt.Errorf("frame %d: %w", seq, errDamaged)
 		}
 		if raw && !m.kind.giant() && b == nil {
@@ -210,7 +213,7 @@ func openRows(ctx context.Context, q queryer, session, from, to int64, raw bool)
 			b = nil
 		}
 		if len(list) > 0 && list[len(list)-1].Seq+1 != seq {
-			break // a hole, reported when it is reached
+			break // a hole; likewise
 		}
 		bytes += int64(len(b))
 		list = append(list, m.frame(seq, b))
