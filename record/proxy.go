@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync/atomic"
 	"time"
@@ -45,12 +44,13 @@ func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
 	for s := range p.pumps {
 		go p.pump(store.Stream(s)).run()
 	}
-	stop, stopped := make(chan struct{}), make(chan struct{})
 	follower := p.tape.Follower()
+	following, stop := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		lowerPriority()
-		follower.Run(stop)
+		follower.Run(following)
 	}()
 	quit, guarded := make(chan struct{}), make(chan struct{})
 	go func() { defer close(guarded); p.guard(signals, quit) }()
@@ -60,7 +60,8 @@ func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
 	close(quit)
 	<-guarded
 	p.tape.Event(store.Event{Kind: store.EventExit, Exit: &exit})
-	p.finish(follower, exit, stop, stopped)
+	stop()
+	p.finish(follower, exit, stopped)
 	return exit, nil
 }
 
@@ -99,10 +100,9 @@ func (p *proxy) drainPipes() {
 }
 
 // finish ends the tape and drains it, within drainAtExit in all.
-func (p *proxy) finish(f *tape.Follower, exit store.Exit, stop, stopped chan struct{}) {
+func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainAtExit)
 	defer cancel()
-	close(stop)
 	ended := make(chan error, 1)
 	go func() {
 		end := p.tape.Finish(&exit)
@@ -110,13 +110,13 @@ func (p *proxy) finish(f *tape.Follower, exit store.Exit, stop, stopped chan str
 		ended <- f.Complete(ctx, end)
 		f.Close()
 	}()
-	err := errors.New("the database does not answer")
 	select {
-	case err = <-ended:
+	case err := <-ended:
+		if err != nil && err != tape.ErrBehind {
+			p.warn.say("%v; the session stays on the tape %s", err, p.tape.Path())
+		}
 	case <-time.After(drainAtExit + drainAtExit/2):
-	}
-	if err != nil && err != tape.ErrBehind {
-		p.warn.say("%v: %s; the next agentrec command on the database takes it in", err, p.tape.Path())
+		// The disk does not answer. The tape has all of it.
 	}
 }
 

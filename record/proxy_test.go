@@ -97,7 +97,7 @@ func TestArgumentsOfTheAgentAreItsOwn(t *testing.T) {
 	want := "\"--tag\"\n\"x\"\n\"--help\"\n\"--\"\n\"y\"\n"
 	for _, dashes := range [][]string{{}, {"--"}} {
 		db := filepath.Join(t.TempDir(), "session.db")
-		args := append([]string{"proxy", "--no-redact", "--db", db}, dashes...)
+		args := append([]string{"proxy", "--db", db}, dashes...)
 		cmd := exec.Command(agentrec(t), append(args, self, "--tag", "x", "--help", "--", "y")...)
 		cmd.Env = append(os.Environ(), agentMode+"=argv")
 		out, err := cmd.Output()
@@ -135,7 +135,7 @@ func TestDeathBySignalIsTheAgents(t *testing.T) {
 		"ABRT": "exit status 134", "SEGV": "exit status 139", "PIPE": "exit status 141", "USR1": "exit status 138",
 	} {
 		db := filepath.Join(t.TempDir(), "session.db")
-		cmd := exec.Command(agentrec(t), "proxy", "--no-redact", "--db", db, "sh", "-c", "kill -"+name+" $$")
+		cmd := exec.Command(agentrec(t), "proxy", "--db", db, "sh", "-c", "kill -"+name+" $$")
 		cmd.Run()
 		if got := cmd.ProcessState.String(); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -166,7 +166,7 @@ func TestAnAgentThatCannotBeStarted(t *testing.T) {
 		{"a script with a missing interpreter", file("missing", "#!/no/such/shell\n", 0o755), "exit status 126"},
 	} {
 		db := filepath.Join(dir, "session.db")
-		cmd := exec.Command(agentrec(t), "proxy", "--no-redact", "--db", db, c.name)
+		cmd := exec.Command(agentrec(t), "proxy", "--db", db, c.name)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		cmd.Run()

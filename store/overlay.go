@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 )
 
@@ -54,3 +56,14 @@ func (db *DB) mark(s *Session) {
 		s.State, s.Reason = Cut, reason
 	}
 }
+
+// Empty reports whether err of an open says that there is no recording, but
+// also nothing that stands in the way of one: no file, or a database without
+// tables, as a recorder leaves it that died while it began.
+func Empty(err error) bool { return errors.Is(err, errNew) || errors.Is(err, fs.ErrNotExist) }
+
+// Busy reports whether err says that others hold the database.
+func Busy(err error) bool { return isBusy(err) }
+
+// As names the file that a temporary database stands for.
+func (db *DB) As(path string) { db.path = path }

@@ -3,7 +3,6 @@ package tape
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -16,20 +15,24 @@ import (
 // transactions cost the hot path less, and a live view is that far behind.
 const commitEvery = 200 * time.Millisecond
 
+// firstLook is how long the database waits while the agent starts.
+const firstLook = 50 * time.Millisecond
+
 // mostFailures is how often in a row a commit may fail before the database is
 // opened again.
 const mostFailures = 5
 
 // Follower brings a running recorder's tape into the database.
 type Follower struct {
-	tape   *Tape
-	open   func(context.Context, string) (*store.DB, error)
-	db     *store.DB
-	info   os.FileInfo // of the database file as opened
-	drain  *Drain
-	err    error // the last one, nil once a commit worked
-	failed int   // commits in a row
-	torn   error // the tape cannot be read on
+	tape    *Tape
+	open    func(context.Context, string) (*store.DB, error)
+	db      *store.DB
+	info    os.FileInfo // of the database file as opened
+	drain   *Drain
+	err     error // the last one, nil once a commit worked
+	failed  int   // commits in a row
+	torn    error // the tape cannot be read on
+	adopted bool
 }
 
 // Follower returns the one that drains t.
@@ -39,15 +42,14 @@ func (t *Tape) Follower() *Follower { return &Follower{tape: t, open: store.Open
 // called after Run or Complete returned.
 func (f *Follower) Err() error { return f.err }
 
-// Run follows the tape until stop is closed, whatever happens to the database:
-// a failed open or commit is tried again, for ever. It is called on a thread of
+// Run follows the tape until ctx ends, whatever happens to the database: a
+// failed open or commit is tried again, for ever. It is called on a thread of
 // low priority, and not again; what it leaves Complete takes in.
-func (f *Follower) Run(stop <-chan struct{}) {
-	ctx := context.Background()
-	for f.pause(commitEvery/4, stop) {
-		if err := f.turn(ctx, stop); err != nil {
+func (f *Follower) Run(ctx context.Context) {
+	for f.pause(ctx, firstLook) {
+		if err := f.turn(ctx); err != nil {
 			f.err = err
-			if !f.pause(commitEvery/2+rand.N(commitEvery), stop) {
+			if !f.pause(ctx, commitEvery/2+rand.N(commitEvery)) {
 				return
 			}
 		}
@@ -55,7 +57,8 @@ func (f *Follower) Run(stop <-chan struct{}) {
 }
 
 // turn brings the database up to the tape and waits until there is more.
-func (f *Follower) turn(ctx context.Context, stop <-chan struct{}) error {
+func (f *Follower) turn(until context.Context) error {
+	ctx := context.WithoutCancel(until) // a commit at work is not worth breaking off
 	if err := f.ready(ctx); err != nil {
 		return err
 	}
@@ -72,27 +75,34 @@ func (f *Follower) turn(ctx context.Context, stop <-chan struct{}) error {
 			}
 			last = time.Now()
 		}
-		select {
-		case <-stop:
+		switch {
+		case until.Err() != nil:
 			return nil
+		case err == nil:
+		case f.drain.dirty:
+			f.pause(until, time.Until(last.Add(commitEvery)))
 		default:
+			f.adopt(until)
+			f.await(until)
+			last = time.Now()
 		}
-		if err == nil {
-			continue
-		}
-		if f.drain.dirty {
-			if !f.pause(time.Until(last.Add(commitEvery)), stop) {
-				return nil
-			}
-			continue
-		}
-		f.await(stop)
-		last = time.Now()
+	}
+}
+
+// adopt takes over the tapes of dead recorders, once, when there is nothing
+// else to do.
+func (f *Follower) adopt(ctx context.Context) {
+	if f.adopted {
+		return
+	}
+	f.adopted = true
+	if err := takeOver(ctx, f.db, f.tape.db); err != nil {
+		return // they are not ours to report; the next command tries again
 	}
 }
 
 // await sleeps until the tape grows.
-func (f *Follower) await(stop <-chan struct{}) {
+func (f *Follower) await(ctx context.Context) {
 	t := f.tape
 	t.idle.Store(true)
 	if t.length.Load() > f.drain.reader.next && t.idle.CompareAndSwap(true, false) {
@@ -100,7 +110,7 @@ func (f *Follower) await(stop <-chan struct{}) {
 	}
 	select {
 	case <-t.wake:
-	case <-stop:
+	case <-ctx.Done():
 	}
 }
 
@@ -167,8 +177,9 @@ func (f *Follower) commit(ctx context.Context) error {
 var ErrBehind = errors.New("the session stays on its tape")
 
 // Complete takes in the rest and closes the session, trying until ctx ends;
-// then the tape is removed. On error the tape stays: the error is ErrBehind
-// alone when there was only too much to do, else it says what was in the way.
+// then the tape is removed. On error the tape stays. The error is ErrBehind
+// when there was too much to do or others held the database, else it says what
+// is wrong with it.
 func (f *Follower) Complete(ctx context.Context, e End) error {
 	for {
 		if f.err = f.complete(ctx, e); f.err == nil {
@@ -180,7 +191,10 @@ func (f *Follower) Complete(ctx context.Context, e End) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w; %w", f.err, ErrBehind)
+			if store.Busy(f.err) {
+				return ErrBehind
+			}
+			return f.err
 		case <-time.After(20*time.Millisecond + rand.N(50*time.Millisecond)):
 		}
 	}
@@ -230,10 +244,10 @@ func (f *Follower) Close() {
 	f.db, f.drain, f.failed = nil, nil, 0
 }
 
-// pause waits and reports whether stop is still open.
-func (f *Follower) pause(d time.Duration, stop <-chan struct{}) bool {
+// pause waits and reports whether ctx is still alive.
+func (f *Follower) pause(ctx context.Context, d time.Duration) bool {
 	select {
-	case <-stop:
+	case <-ctx.Done():
 		return false
 	case <-time.After(d):
 		return true

@@ -29,7 +29,27 @@ func OpenWrite(ctx context.Context, path string) (*store.DB, error) {
 // tapes read as part of it, or a text file. Nothing is written to it or beside
 // it. The caller closes it.
 func Open(ctx context.Context, path string) (*store.DB, error) {
-	return with(ctx, path, store.OpenRead, lay)
+	return with(ctx, path, openRead, lay)
+}
+
+// openRead opens a recording, or an empty one in its place when its recorder
+// died before it could begin but left a tape.
+func openRead(ctx context.Context, path string) (*store.DB, error) {
+	db, err := store.OpenRead(ctx, path)
+	if err == nil || !store.Empty(err) {
+		return db, err
+	}
+	full, ferr := resolve(path)
+	if ferr != nil {
+		return nil, err
+	}
+	if list, terr := tapes(full); terr != nil || len(list) == 0 {
+		return nil, err
+	}
+	if db, err = store.OpenTemp(ctx); err == nil {
+		db.As(path)
+	}
+	return db, err
 }
 
 // with opens a database and does something about the tapes beside it.
