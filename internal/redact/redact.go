@@ -32,6 +32,7 @@ type Options struct {
 type Redactor struct {
 	key      []byte
 	auto     *automaton
+	grams    *grams // nil when a word is too short for it
 	patterns []pattern
 	rules    []*regexp.Regexp
 	raw      bool // a known value holds a backslash: look at frames as they are, too
@@ -97,7 +98,7 @@ func New(o Options) (*Redactor, error) {
 	for i, p := range r.patterns {
 		words[i] = p.word
 	}
-	r.auto = newAutomaton(words)
+	r.auto, r.grams = newAutomaton(words), newGrams(words, r.deep)
 	return r, nil
 }
 

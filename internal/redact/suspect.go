@@ -3,9 +3,14 @@ package redact
 import "bytes"
 
 // suspect reports whether the frame may hold a secret or a token. It is the
-// hot path: one pass over the bytes, with the escapes of JSON decoded as they
-// come. It may say yes wrongly, never no.
+// hot path: one pass over the bytes, with those escapes of JSON decoded on the
+// way that can hide a part of a word. It may say yes wrongly, never no.
 func (r *Redactor) suspect(b []byte) bool {
+	if r.grams != nil {
+		if suspect, hidden := r.suspectPlain(b); !hidden {
+			return suspect
+		}
+	}
 	a := r.auto
 	next, class, limit := a.next, &a.class, a.limit
 	state, clean := uint32(0), 0 // clean: no escape from here on
@@ -96,41 +101,36 @@ func (r *Redactor) begins(b []byte) bool {
 func (r *Redactor) mayBe(state uint32, b []byte, end, clean int) bool {
 	for _, id := range r.auto.at(state) {
 		p := &r.patterns[id]
-		start := end - len(p.word)
-		if start < clean {
-			return true
-		}
-		switch p.nature {
-		case aShape:
-			if p.shape.begins(b, start) {
-				return true
-			}
-		case aKnown:
-			from := max(start-p.known.anchor, 0)
-			if _, _, ok := p.known.match(b, start); ok || from < clean || bytes.IndexByte(b[from:min(from+len(p.known.value), len(b))], '\\') >= 0 {
-				return true
-			}
-		case aName:
-			if nameBegins(b, start, end) {
-				return true
-			}
-		case aURL:
-			if userinfoBegins(b, end) {
-				return true
-			}
-		case aScheme:
-			if end < len(b) && bearer[b[end]] || end < len(b) && b[end] == '\\' {
-				return true
-			}
-		case aPEM:
-			if bytes.Contains(b[end:min(end+48, len(b))], []byte("PRIVATE")) || bytes.IndexByte(b[end:min(end+48, len(b))], '\\') >= 0 {
-				return true
-			}
-		default:
+		if start := end - len(p.word); start < clean || r.look(p, b, start, end, clean) {
 			return true
 		}
 	}
 	return false
+}
+
+// look takes a first look at the word of p at [start,end).
+func (r *Redactor) look(p *pattern, b []byte, start, end, clean int) bool {
+	switch p.nature {
+	case aShape:
+		return p.shape.begins(b, start)
+	case aKnown:
+		from := max(start-p.known.anchor, 0)
+		if from < clean || bytes.IndexByte(b[from:min(from+len(p.known.value), len(b))], '\\') >= 0 {
+			return true
+		}
+		_, _, ok := p.known.match(b, start)
+		return ok
+	case aName:
+		return nameBegins(b, start, end)
+	case aURL:
+		return userinfoBegins(b, end)
+	case aScheme:
+		return end < len(b) && (bearer[b[end]] || b[end] == '\\')
+	case aPEM:
+		head := b[end:min(end+48, len(b))]
+		return bytes.Contains(head, []byte("PRIVATE")) || bytes.IndexByte(head, '\\') >= 0
+	}
+	return true
 }
 
 // identBefore returns where the name that ends in the word at start begins.
