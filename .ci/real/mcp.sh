@@ -27,13 +27,13 @@ db=$tmp/mcp.db
 client "$tmp/recorded" agentrec proxy --db "$db" -- node "$server" stdio
 grep -q '^progress true$' "$tmp/recorded" || fail 'no progress came through the proxy'
 whole "$db"
-client "$tmp/replayed" agentrec replay "$db" --report "$tmp/reports"
+client "$tmp/replayed" agentrec replay "$db" --report "$tmp/reports/"
 same 'what the client got' "$tmp/recorded" "$tmp/replayed"
-agentrec report "$tmp/reports" || fail 'the replay diverged'
+passed "$tmp/reports"
 
-MESSAGE=other client "$tmp/changed" agentrec replay "$db" --report "$tmp/changed-reports" 2>/dev/null || true
-if agentrec report "$tmp/changed-reports" >/dev/null; then fail 'a changed argument went unnoticed'; fi
-SAMPLED=other client "$tmp/changed" agentrec replay "$db" --report "$tmp/sampled-reports" 2>/dev/null || true
-if agentrec report "$tmp/sampled-reports" >/dev/null; then fail 'a changed answer to the server went unnoticed'; fi
+MESSAGE=other client "$tmp/changed" agentrec replay "$db" --report "$tmp/changed-reports/" 2>/dev/null || true
+diverged "$tmp/changed-reports" other
+SAMPLED=other client "$tmp/changed" agentrec replay "$db" --report "$tmp/sampled-reports/" 2>/dev/null || true
+diverged "$tmp/sampled-reports" other
 say 'changed argument and changed answer found'
 echo 'mcp: passed'

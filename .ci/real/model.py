@@ -46,6 +46,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         print(self.path, len(body.get("messages", [])), "messages", flush=True)
         self.send_response(200)
+        if not body.get("stream"):
+            # phi 0.20 asks a judge whether the task is done, until it is.
+            verdict = {"role": "assistant", "content": '{"done": true, "reason": "it is"}'}
+            answer = json.dumps({"choices": [{"index": 0, "message": verdict, "finish_reason": "stop"}]}).encode()
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+            return
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
         deltas = chunks(body)

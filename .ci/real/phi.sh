@@ -4,8 +4,8 @@
 #
 # phi comes from crates.io (built once, then cached), its Python SDK from PyPI.
 # 0.3.0 speaks the bridge by "phi serve", later ones by "phi serve --bridge"; the
-# SDK before 0.9 says "serve", later ones "serve --bridge". So the shims drop or
-# add the flag where the two do not fit.
+# SDK before 0.9 says "serve", later ones "serve --bridge". A shim with the
+# arguments that this phi needs fits them together.
 . "$(dirname "$0")/setup.bash"
 need python3
 
@@ -53,27 +53,32 @@ pair() {
   local db=$tmp/$name.db reports=$tmp/$name.reports
 
   answers
-  agentrec shim "$tmp/$name-proxy" -- proxy --db "$db" --name "$name" -- \
-    env LLM_API_KEY="$secret" LLM_BASE_URL="$model" "$agent" "$@" >/dev/null
-  client "$package" "$tmp/$name-proxy" "$tmp/recorded"
+  shim "$tmp/$name-proxy" agentrec proxy --db "$db" --name "$name" -- \
+    env LLM_API_KEY="$secret" LLM_BASE_URL="$model" "$agent" "$@"
+  # phi 0.20 loses a race of its own now and then, with and without the proxy,
+  # and tells its model "Tool call cancelled"; the last session counts.
+  local i
+  for i in 1 2 3 4 5; do
+    client "$package" "$tmp/$name-proxy" "$tmp/recorded" || fail "$name: the SDK did not get through the proxy"
+    ! grep -q 'Tool call cancelled' "$tmp/recorded" || continue
+    break
+  done
   silence
   [ "$(wc -l <"$tmp/model.log")" -ge 2 ] || fail "$name: the model was not asked"
   grep -q '"summary": "Oslo: 4 °C, light rain"' "$tmp/recorded" || fail "$name: the tool was not called"
   whole "$db"
 
-  # No phi and no model now. The verdict is in the reports, since the SDK ends
-  # its agent with TERM and ignores the status.
-  agentrec shim "$tmp/$name-replay" -- replay "$db" --report "$reports" >/dev/null
-  client "$package" "$tmp/$name-replay" "$tmp/replayed"
+  # No phi and no model from here on.
+  shim "$tmp/$name-replay" agentrec replay "$db" --session last --report "$reports/"
+  client "$package" "$tmp/$name-replay" "$tmp/replayed" || fail "$name: the SDK did not get through the replay"
   same "$name: what the SDK got" "$tmp/recorded" "$tmp/replayed"
-  agentrec report "$reports" || fail "$name: the replay diverged"
+  passed "$reports"
   absent "$secret" "$reports"/*
 
   # A client whose tool answers something else must be found out.
-  agentrec shim "$tmp/$name-changed" -- replay "$db" --report "$reports-changed" >/dev/null
-  client "$package" "$tmp/$name-changed" "$tmp/changed" "Oslo: 30 °C" || true
-  if agentrec report "$reports-changed" >"$tmp/verdict"; then fail "$name: a changed tool result went unnoticed"; fi
-  grep -q '30 °C' "$tmp/verdict" || grep -rq '30 °C' "$reports-changed" || fail "$name: no report names the changed result"
+  shim "$tmp/$name-changed" agentrec replay "$db" --session last --report "$reports-changed/"
+  client "$package" "$tmp/$name-changed" "$tmp/changed" 'Oslo: 30 °C' || true
+  diverged "$reports-changed" 'Oslo: 30 °C'
   say "$name: recorded, replayed, a changed answer found"
   done=$((done + 1))
 }

@@ -51,16 +51,39 @@ absent() {
   if grep -aFl -- "$text" "$@"; then fail "the files above hold $text"; fi
 }
 
-# whole FILE: the recording proves itself, and none of its frames holds $secret.
+# whole FILE: the recording proves itself, and $secret, if there is one, is in
+# none of its files and frames.
 whole() {
   agentrec check --only integrity "$1" || fail "$1 is not whole"
-  [ -z "${secret:-}" ] && return
+  [ -n "${secret:-}" ] || return 0
   absent "$secret" "$1"*
-  agentrec export --all "$1" >"$tmp/export" || fail "$1 can not be exported"
-  absent "$secret" "$tmp/export"
+  agentrec show --raw "$1" >"$tmp/frames" || fail "$1 can not be read"
+  absent "$secret" "$tmp/frames"
 }
 
-# answers SCRIPT...: starts the scripted model; $model is its base URL and
+# passed DIRECTORY, diverged DIRECTORY TEXT: what the reports in it say. Clients
+# end their agent with a signal and ignore its status, so the verdict is there.
+passed() {
+  if grep -L '"verdict": "pass"' "$1"/* | grep . >"$tmp/bad"; then
+    cat "$(head -n 1 "$tmp/bad")"
+    fail "a replay in $1 diverged"
+  fi
+}
+diverged() {
+  ! grep -l '"verdict": "pass"' "$1"/* || fail "a changed client went unnoticed in $1"
+  grep -q -- "$2" "$1"/* || { cat "$1"/*; fail "no report in $1 names $2"; }
+}
+
+# shim FILE COMMAND...: writes an executable that becomes COMMAND, for clients
+# that accept only a path. What they add to it is dropped.
+shim() {
+  local file=$1
+  shift
+  { printf '#!/bin/sh\nexec'; printf " '%s'" "$@"; echo; } >"$file"
+  chmod +x "$file"
+}
+
+# answers: starts the scripted model; $model is its base URL and
 # $tmp/model.log gets a line a request.
 answers() {
   : >"$tmp/model.port"
