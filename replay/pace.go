@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agentrec/internal/dialect"
 )
 
 // pace decides how fast frames follow each other.
@@ -15,9 +17,10 @@ type pace struct {
 	burst int           // frames that go out before the client must have taken them, 0 for no bound
 	rest  time.Duration // pause after a burst
 	gaps  func(seq int64) time.Duration
-	drain func() // waits until the client has read what was written
+	drain func(limit time.Duration) // waits until the client has read what was written
 
 	count int
+	noted bool // a notification went out since the client was last waited for
 }
 
 // ParsePace reads fast, recorded or xN.
@@ -64,30 +67,59 @@ func (p *pace) flushed() {
 	}
 	p.count = 0
 	if p.drain != nil {
-		p.drain()
+		p.drain(maxDrain)
+	}
+	p.noted = false
+	time.Sleep(p.rest)
+}
+
+// apart reports that a frame must not share a read with what went before it: a
+// request or response behind a notification. Clients hand those on by different
+// ways, so what they get at once they may take in another order: the MCP SDK
+// 1.32.2 drops the progress that it reads together with the result, the Go ACP
+// SDK 0.13.0 asks a permission before it shows the text that led to it.
+func (p *pace) apart(role dialect.Role) bool {
+	if role == dialect.Notification {
+		p.noted = true
+		return false
+	}
+	return p.noted && (role == dialect.Request || role == dialect.Response)
+}
+
+// settle waits, shortly, until the client has taken what was written.
+func (p *pace) settle() {
+	p.noted = false
+	if p.drain != nil {
+		p.drain(maxSettle)
 	}
 	time.Sleep(p.rest)
 }
 
-// maxDrain is how long a burst waits for its reader; after that the pipe's own
-// bound is all there is.
-const maxDrain = time.Second
+// How long a burst, and a frame that must stand alone, wait for the reader;
+// after that the pipe's own bound is all there is.
+const (
+	maxDrain  = time.Second
+	maxSettle = 20 * time.Millisecond
+)
 
 // drainer returns a function that waits until the reader of a pipe has taken
-// everything, nil when that cannot be known.
-func drainer(out io.Writer) func() {
+// everything, or a moment where that cannot be known; nil when out is no file,
+// whose writes end when they are read.
+func drainer(out io.Writer) func(time.Duration) {
 	f, ok := out.(interface{ Fd() uintptr })
 	if !ok {
 		return nil
 	}
 	fd := f.Fd()
-	if _, ok := unread(fd); !ok {
-		return nil
-	}
-	return func() {
+	return func(limit time.Duration) {
 		wait := 50 * time.Microsecond
-		for waited := time.Duration(0); waited < maxDrain; waited += wait {
-			if n, ok := unread(fd); !ok || n == 0 {
+		for waited := time.Duration(0); waited < limit; waited += wait {
+			n, ok := unread(fd)
+			if !ok {
+				time.Sleep(time.Millisecond)
+				return
+			}
+			if n == 0 {
 				return
 			}
 			time.Sleep(wait)

@@ -195,8 +195,11 @@ func (p *player) prepare() error {
 		w.pace = pace{speed: p.o.Pace, limit: p.o.PaceCap}
 		if p.o.Pace > 0 {
 			w.pace.gaps = func(seq int64) time.Duration { return gaps[seq-1] }
-		} else if queue, _ := d.Pacing(); queue > 0 {
-			w.pace.burst, w.pace.rest, w.pace.drain = queue/2, time.Millisecond, drainer(p.o.Stdout)
+			return
+		}
+		w.pace.drain = drainer(p.o.Stdout)
+		if queue, _ := d.Pacing(); queue > 0 {
+			w.pace.burst, w.pace.rest = queue/2, time.Millisecond
 		}
 	}}})
 	p.w.push(p.e.start())

@@ -148,6 +148,9 @@ func (w *writer) one(o outgoing) error {
 	if wait := w.pace.before(int64(it.seq), f.Time); wait > 0 {
 		w.flush()
 		time.Sleep(wait)
+	} else if w.pace.apart(it.role) {
+		w.flush()
+		w.pace.settle()
 	}
 	if f.Raw == nil && f.Size > 0 {
 		return w.giant(f)
