@@ -56,6 +56,9 @@ type checker struct {
 var checkers = []checker{
 	{"integrity", `whole, cut (where and why), edited or damaged (which frame), by the
 hash chain that every recording carries`, checkIntegrity},
+	{"protocol", `stray lines, broken frames, answers without requests and requests
+without answers, turns that never end, lines too long for known
+clients, fields of the wrong type, known faults of agents`, checkProtocol},
 	{"secrets", `what redaction missed: keys by their shape, values beside names
 like api_key, values of secret variables of this environment and of
 .env in the working directory. No secret is ever printed`, checkSecrets},

@@ -18,7 +18,7 @@ func newCheck() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE...]",
-		Short: "Check recordings: are they whole, do they hold secrets",
+		Short: "Check recordings: are they whole, do they keep to their protocol, do they hold secrets",
 		Long: `Check recordings, databases or text files. Without FILE, $AGENTREC_DB, or
 session.db in the working directory.
 

@@ -120,3 +120,11 @@ func (t *Transcript) Open() []int64 {
 	slices.Sort(open)
 	return slices.Compact(open)
 }
+
+// served reports whether frames speak of an open request.
+func (t *Transcript) served(seq int64) bool {
+	if t.pass == nil {
+		return slices.Contains(t.subscribed, seq)
+	}
+	return t.pass.served[seq]
+}

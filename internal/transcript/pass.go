@@ -18,6 +18,7 @@ type pass struct {
 	conversations map[string]uint16
 	lanes         map[uint16]*lane
 	openTurns     map[int32]*lane           // by index + 1
+	served        map[int64]bool            // open requests that other frames speak of
 	totals        map[uint16]*dialect.Usage // by conversation, the last that counts everything so far
 	text          int64                     // bytes of text kept
 }
@@ -42,7 +43,7 @@ type foldKey struct {
 func newPass(oneLane bool) *pass {
 	return &pass{
 		oneLane: oneLane, labels: map[string]uint16{}, conversations: map[string]uint16{},
-		lanes: map[uint16]*lane{}, openTurns: map[int32]*lane{}, totals: map[uint16]*dialect.Usage{},
+		lanes: map[uint16]*lane{}, openTurns: map[int32]*lane{}, totals: map[uint16]*dialect.Usage{}, served: map[int64]bool{},
 	}
 }
 
@@ -56,6 +57,8 @@ func (t *Transcript) frame(f store.Frame, r *dialect.Reading) {
 		Time: f.Time, Size: uint32(min(f.Size, math.MaxUint32)), Stream: f.Stream, Role: r.Role,
 		Flags: flagsOf(r),
 	}
+	twin := p.pairs.inFlight(f.Stream, r)
+	p.serve(r)
 	links := p.pairs.Next(f.Seq, f.Stream, r)
 	partner := t.link(&e, f.Seq, r, links)
 	e.Conversation = t.conversationOf(r, partner)
@@ -63,6 +66,9 @@ func (t *Transcript) frame(f store.Frame, r *dialect.Reading) {
 	e.Turn = t.turnOf(&e, r, l, partner)
 	if e.Conversation == 0 && e.Turn > 0 {
 		e.Conversation = t.Turns[e.Turn-1].conversation
+	}
+	if twin > 0 && t.Entries[twin-1].Turn == e.Turn {
+		t.duplicates = append(t.duplicates, f.Seq)
 	}
 	each(r, func(member int, x *dialect.Reading) {
 		t.show(&e, f, x, l, linked(links, member))
@@ -147,6 +153,7 @@ func (t *Transcript) link(e *Entry, seq int64, r *dialect.Reading, links []Link)
 			if e.Pair == 0 {
 				e.Pair = int32(k.Request.Seq)
 			}
+			delete(t.pass.served, k.Request.Seq)
 			continue
 		}
 		each(r, func(member int, x *dialect.Reading) {
@@ -156,6 +163,38 @@ func (t *Transcript) link(e *Entry, seq int64, r *dialect.Reading, links []Link)
 		})
 	}
 	return first
+}
+
+// inFlight returns the seq of an open request that has the same id as this one,
+// 0 when there is none.
+func (p *Pairer) inFlight(stream store.Stream, r *dialect.Reading) int64 {
+	twin := int64(0)
+	each(r, func(_ int, x *dialect.Reading) {
+		if x.Role != dialect.Request || x.ID == "" {
+			return
+		}
+		if queue := p.keys[pairKey{stream, true, string(x.ID)}]; queue != nil {
+			if queue.live = trim(queue.live); len(queue.live) > 0 {
+				twin = queue.live[0].Seq
+			}
+		}
+	})
+	return twin
+}
+
+// serve marks the open request that a frame speaks of: it is being served, and
+// may stay open for as long as the session lasts (MCP subscriptions).
+func (p *pass) serve(r *dialect.Reading) {
+	each(r, func(_ int, x *dialect.Reading) {
+		if x.About == "" || x.Rule == nil {
+			return
+		}
+		if queue := p.pairs.keys[pairKey{x.Rule.AboutOf, true, string(x.About)}]; queue != nil {
+			if queue.live = trim(queue.live); len(queue.live) > 0 {
+				p.served[queue.live[0].Seq] = true
+			}
+		}
+	})
 }
 
 func linked(links []Link, member int) *Link {

@@ -29,9 +29,12 @@ type Transcript struct {
 	Agent         string        // the agent's name and version where the protocol says it
 	Usage         Usage         // tokens and cost where the protocol says them
 
-	items []itemRef
-	open  []int64 // what Open returns once the pass is over for good
-	pass  *pass   // nil when the pass is over for good
+	duplicates []int64 // requests whose id an open one had
+
+	items      []itemRef
+	open       []int64 // what Open returns once the pass is over for good
+	subscribed []int64 // open requests that frames speak of, likewise
+	pass       *pass   // nil when the pass is over for good
 }
 
 // Label is a kind of frame with its totals. The name is the dialect's label; a

@@ -1,0 +1,23 @@
+package inspect
+
+import (
+	"context"
+
+	"agentrec/internal/transcript"
+)
+
+// checkProtocol says what the session's protocol does not explain.
+func checkProtocol(ctx context.Context, l *look, _ *checkOptions, report func(Finding)) error {
+	t, err := transcript.Build(ctx, l.Session, l.Dialect)
+	if err != nil {
+		return err
+	}
+	list, err := t.Findings(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		report(Finding{Seq: f.Seq, Rule: f.Rule, Level: Level(f.Severity), Message: f.Message})
+	}
+	return nil
+}
