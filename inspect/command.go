@@ -27,6 +27,7 @@ func Commands() []*cobra.Command {
 		newExport(),
 		newImport(),
 		newFilterTopic(),
+		newDialect(),
 		newGrep(),
 	}
 }

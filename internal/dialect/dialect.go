@@ -193,6 +193,7 @@ func Names() []string {
 	for _, f := range files {
 		out = append(out, strings.TrimSuffix(f.Name(), ".yaml"))
 	}
+	slices.Sort(out)
 	return out
 }
 
@@ -207,6 +208,12 @@ func builtin(name string) (*table, []byte, error) {
 		return nil, nil, fmt.Errorf("reading the table %s: %w", name, err)
 	}
 	return t, text, nil
+}
+
+// Source returns the text of a built-in table.
+func Source(name string) ([]byte, error) {
+	_, text, err := builtin(name)
+	return text, err
 }
 
 // compiled keeps the built-in dialects: they never change.

@@ -31,6 +31,7 @@ type Rule struct {
 	Answered bool         // of a cancel: its target is still answered (ACP, codex, phi; not MCP)
 	AboutOf  store.Stream // where the request travelled that Reading.About speaks of
 
+	conditions   string
 	tags         []string // values of the table's tag, nil for any
 	when         []check
 	label        []template
@@ -61,6 +62,13 @@ type Rule struct {
 	refusal      *refusal
 	require      []requirement
 }
+
+// Shows returns what the family's frames show.
+func (r *Rule) Shows() Shows { return r.shows }
+
+// Conditions returns what must hold of a frame of the family, for people:
+// "type=event, runtimeEventType=checkpoint".
+func (r *Rule) Conditions() string { return r.conditions }
 
 type check struct {
 	at   expr
@@ -127,7 +135,7 @@ func word[T any](c *compiler, key, w string, words map[string]T) (T, error) {
 }
 
 func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
-	r := &Rule{Family: f.Name, Doc: f.Doc, Stream: s, First: f.First, Turn: f.Turn, tags: tags(f.When, t.Tag)}
+	r := &Rule{Family: f.Name, Doc: f.Doc, Stream: s, First: f.First, Turn: f.Turn, conditions: f.When.String(), tags: tags(f.When, t.Tag)}
 	if f.Name == "" {
 		return nil, c.fail("a family needs a name, such as name: hello")
 	}

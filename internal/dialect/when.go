@@ -101,6 +101,31 @@ func scalar(n *yaml.Node) value {
 	return value{text: n.Value, string: n.Tag == "!!str"}
 }
 
+// String returns the conditions in words.
+func (w when) String() string {
+	parts := make([]string, len(w))
+	for i, t := range w {
+		parts[i] = t.path + t.cond.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c *cond) String() string {
+	switch c.kind {
+	case condIs:
+		return " is " + c.text
+	case condStarts:
+		return " starts with " + c.text
+	case condNot:
+		return " not" + c.not.String()
+	}
+	parts := make([]string, len(c.any))
+	for i, v := range c.any {
+		parts[i] = v.text
+	}
+	return "=" + strings.Join(parts, "|")
+}
+
 // holds reports whether the condition holds for a token; nil is absence.
 func (c *cond) holds(token []byte) bool {
 	switch c.kind {
