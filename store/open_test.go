@@ -213,47 +213,6 @@ func TestReaderNoticesALaterRecorder(t *testing.T) {
 	}
 }
 
-func TestReadOnlyDirectory(t *testing.T) {
-	for _, left := range []bool{false, true} {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "a.db")
-		recorded(t, path, 100)
-		want := 1
-		if left {
-			// What a killed recorder leaves: a log with a session in it.
-			db := openDB(t, path)
-			w := begin(t, db, Start{Name: "second"})
-			w.Frame(In, 0, []byte("x"), LF)
-			commit(t, w, "")
-			copyDir(t, dir, filepath.Join(t.TempDir()), func(to string) { dir = to })
-			os.Remove(filepath.Join(dir, "a.db-shm"))
-			path = filepath.Join(dir, "a.db")
-			want = 2
-		}
-		if err := os.Chmod(dir, 0o500); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.Chmod(dir, 0o700) })
-		if n := sessionCount(t, openRead(t, path)); n != want {
-			t.Errorf("log left %v: %d sessions, want %d", left, n, want)
-		}
-	}
-}
-
-func copyDir(t *testing.T, from, to string, done func(string)) {
-	t.Helper()
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if err := copyFile(filepath.Join(to, e.Name()), filepath.Join(from, e.Name())); err != nil {
-			t.Fatal(err)
-		}
-	}
-	done(to)
-}
-
 func TestRollbackJournalWhereNoLogIsPossible(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	db, err := open(t.Context(), path, "unix-dotfile")
