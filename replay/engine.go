@@ -14,30 +14,31 @@ import (
 // of its bindings. It does no I/O but to fetch recorded in frames, and knows no
 // clock, so the same input always gives the same output.
 type engine struct {
-	s       *script
-	o       matching
-	fetch   func(item int32) []byte // payload of a recorded frame
-	log     bindings
-	now     *view
-	done    []bool  // in: matched; out: released
-	queued  []bool  // in the heap
-	watch   []int32 // first of the frames that wait for an item
-	follow  []int32 // the next that waits for the same item
-	anyOf   map[int32][]int32
-	ready   heap
-	out     []outgoing
-	left    int // out frames not released
-	pools   map[poolKey]*gateList
-	pairer  transcript.Pairer // agent requests in flight
-	live    map[int32][]byte  // matched requests whose response is due
-	ending  []int32           // cut recording: matched requests without a response
-	convs   map[int32]string  // recorded conversation -> live
-	unconvs map[string]int32
-	known   map[string]int32 // recorded conversations by name
-	verdict *verdict
-	frames  int64 // live frames so far
-	last    int32 // the last out frame released
-	closed  bool
+	s        *script
+	o        matching
+	fetch    func(item int32) []byte // payload of a recorded frame
+	log      bindings
+	now      *view
+	done     []bool  // in: matched; out: released
+	queued   []bool  // in the heap
+	watch    []int32 // first of the frames that wait for an item
+	follow   []int32 // the next that waits for the same item
+	anyOf    map[int32][]int32
+	ready    heap
+	out      []outgoing
+	left     int // out frames not released
+	pools    map[poolKey]*gateList
+	pairer   transcript.Pairer // agent requests in flight
+	live     map[int32][]byte  // matched requests whose response is due
+	ending   []int32           // cut recording: matched requests without a response
+	convs    map[int32]string  // recorded conversation -> live
+	unconvs  map[string]int32
+	known    map[string]int32 // recorded conversations by name
+	liveRefs map[string]int32 // the recorded request that a live id or handle stands for, latest
+	verdict  *verdict
+	frames   int64 // live frames so far
+	last     int32 // the last out frame released
+	closed   bool
 }
 
 type poolKey struct {
@@ -61,7 +62,7 @@ func newEngine(s *script, o matching, v *verdict, fetch func(int32) []byte) *eng
 		watch: make([]int32, len(s.items)), follow: make([]int32, len(s.items)),
 		anyOf: map[int32][]int32{}, left: s.outs,
 		pools: map[poolKey]*gateList{}, live: map[int32][]byte{},
-		convs: map[int32]string{}, unconvs: map[string]int32{}, known: map[string]int32{},
+		convs: map[int32]string{}, unconvs: map[string]int32{}, known: map[string]int32{}, liveRefs: map[string]int32{},
 	}
 	e.now = newView(&e.log)
 	for i, name := range s.convs[1:] {

@@ -102,6 +102,7 @@ func (e *engine) take(i int32, raw []byte, r *dialect.Reading) {
 // fit is how a live frame compares with a recorded one.
 type fit struct {
 	level       Level
+	strange     int // values of the client that are to be bound to something else
 	differences []transcript.Difference
 	tokens      map[string]string // redaction tokens and what stands in their place
 }
@@ -123,7 +124,7 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 			if best == 0 || better(f, behind, bestFit, bestBehind) {
 				best, bestFit, bestBehind = i, f, behind
 			}
-			if f.level == Exact && !behind {
+			if f.level == Exact && f.strange == 0 && !behind {
 				return false
 			}
 			budget = min(budget, moreWhenFound)
@@ -151,13 +152,17 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 }
 
 // better reports whether a later candidate beats the best so far: by level, then
-// by not standing behind an unsent act, then by fewer differences.
+// by not standing behind an unsent act, then by fewer new values (of two equal
+// requests for two folders each finds its own), then by fewer differences.
 func better(f fit, behind bool, best fit, bestBehind bool) bool {
 	if f.level != best.level {
 		return f.level > best.level
 	}
 	if behind != bestBehind {
 		return bestBehind
+	}
+	if f.strange != best.strange {
+		return f.strange < best.strange
 	}
 	return len(f.differences) < len(best.differences)
 }
@@ -245,11 +250,20 @@ func (e *engine) compare(i int32, live []byte) fit {
 	if bytes.Equal(recorded, live) && e.s.items[i].flags&fSlots == 0 {
 		return fit{level: Exact}
 	}
-	wild, bound := e.places(i, recorded)
+	wild, bound, values := e.places(i, recorded)
 	expected := e.s.render(e.now, i, recorded)
 	out := fit{tokens: map[string]string{}}
 	loose := wild.Join(e.s.dialect.Volatile(store.In, recorded)).Join(e.o.ignore)
 	out.differences = transcript.Compare(expected, live, loose, func(_ []string, a, b string) bool { return e.accept(&out, a, b) })
+	for _, d := range transcript.Compare(recorded, live, dialect.Paths{}, nil) {
+		if !values.Empty() && values.Match(splitPath(d.Path)) {
+			out.strange++
+		}
+	}
+	if d, ok := e.means(i, recorded, live); !ok {
+		out.level, out.differences = Kind, append(out.differences, d)
+		return out
+	}
 	if len(out.differences) == 0 {
 		out.level = Content
 		if len(transcript.Compare(expected, live, wild, nil)) == 0 {
@@ -267,10 +281,11 @@ func (e *engine) compare(i int32, live []byte) fit {
 }
 
 // places returns the places of a recorded frame's slots: wild ones fit anything,
-// bound ones must hold their live value.
-func (e *engine) places(i int32, recorded []byte) (wild, bound dialect.Paths) {
+// bound ones must hold their live value; values are the wild ones that hold a
+// value, not a request's id.
+func (e *engine) places(i int32, recorded []byte) (wild, bound, values dialect.Paths) {
 	if e.s.items[i].flags&fSlots == 0 {
-		return wild, bound
+		return wild, bound, values
 	}
 	for _, slot := range e.s.dialect.Slots(store.In, recorded) {
 		path, err := dialect.ParsePaths(transcript.JoinPath(transcript.PlaceAt(recorded, slot.Start)))
@@ -279,15 +294,18 @@ func (e *engine) places(i int32, recorded []byte) (wild, bound dialect.Paths) {
 		}
 		_, known := e.s.lookup(e.now, i, slot, string(recorded[slot.Start:slot.End]))
 		switch {
-		case slot.Mints && slot.ByClient:
-			wild = wild.Join(path)
-		case known:
+		case known && !(slot.Mints && slot.ByClient):
 			bound = bound.Join(path)
-		case slot.ByClient:
-			wild = wild.Join(path)
+			continue
+		case !slot.ByClient:
+			continue
+		}
+		wild = wild.Join(path)
+		if !slot.Ref {
+			values = values.Join(path)
 		}
 	}
-	return wild, bound
+	return wild, bound, values
 }
 
 // accept accepts a difference of two values that the user takes for noise, or
@@ -354,7 +372,7 @@ func splitPath(path string) []string {
 func (e *engine) match(i int32, raw []byte, r *dialect.Reading, f fit) {
 	e.verdict.matched++
 	e.verdict.last = i
-	e.bindSlots(i, raw)
+	e.pairSlots(i, e.fetch(i), raw, func(slot dialect.Slot, recorded, live string) { e.bindSlot(i, slot, recorded, live) })
 	for _, token := range sortedKeys(f.tokens) {
 		e.addBinding(binding{space: redactedSpace, recorded: token, live: f.tokens[token]})
 	}
@@ -376,12 +394,11 @@ func (e *engine) match(i int32, raw []byte, r *dialect.Reading, f fit) {
 	e.meet(i)
 }
 
-// bindSlots binds the values in the slots of a matched pair of frames.
-func (e *engine) bindSlots(i int32, live []byte) {
+// pairSlots calls do with the slots that both a recorded and a live frame have.
+func (e *engine) pairSlots(i int32, recorded, live []byte, do func(slot dialect.Slot, recorded, live string)) {
 	if e.s.items[i].flags&fSlots == 0 {
 		return
 	}
-	recorded := e.fetch(i)
 	used := map[int]bool{}
 	liveSlots := e.s.dialect.Slots(store.In, live)
 	for _, slot := range e.s.dialect.Slots(store.In, recorded) {
@@ -390,10 +407,26 @@ func (e *engine) bindSlots(i int32, live []byte) {
 				continue
 			}
 			used[n] = true
-			e.bindSlot(i, slot, string(recorded[slot.Start:slot.End]), string(live[other.Start:other.End]))
+			do(slot, string(recorded[slot.Start:slot.End]), string(live[other.Start:other.End]))
 			break
 		}
 	}
+}
+
+// means reports whether every reference of a live frame may mean the request
+// that the recorded one means: a live id that stands for another recorded
+// request does not.
+func (e *engine) means(i int32, recorded, live []byte) (d transcript.Difference, ok bool) {
+	ok = true
+	e.pairSlots(i, recorded, live, func(slot dialect.Slot, was, is string) {
+		if !ok || !slot.Ref || slot.Mints || !slot.ByClient {
+			return
+		}
+		if q := e.liveRefs[naming(slot.Namespace, is)]; q != 0 && q != e.s.referred(i, slot) {
+			d, ok = transcript.Difference{Path: transcript.JoinPath(transcript.PlaceAt(recorded, slot.Start)), Recorded: was, Live: is}, false
+		}
+	})
+	return d, ok
 }
 
 func (e *engine) bindSlot(i int32, slot dialect.Slot, recorded, live string) {
@@ -401,6 +434,7 @@ func (e *engine) bindSlot(i int32, slot dialect.Slot, recorded, live string) {
 	case !slot.ByClient:
 	case slot.Ref && slot.Mints:
 		e.addBinding(binding{space: slot.Namespace, recorded: recorded, live: live, request: i})
+		e.liveRefs[naming(slot.Namespace, live)] = i
 	case slot.Ref:
 	default:
 		old, known := e.now.values[naming(slot.Namespace, recorded)]
