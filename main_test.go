@@ -20,16 +20,21 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar over the real binary. The sample
-// programs stand on PATH as sample-agent and sample-client.
+// programs stand on PATH as sample-agent and sample-client, $SAMPLES is samples/.
 func TestScripts(t *testing.T) {
 	bin := t.TempDir()
 	buildSamples(t, bin)
+	samples, err := filepath.Abs("samples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("SAMPLES", samples)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -65,6 +65,15 @@ if command -v npm >/dev/null && [ "$(left)" -gt 30 ]; then
   ts_client "$tmp/crossed" agentrec replay "$db" --match kind --report "$tmp/crossed-ts.reports/"
   passed "$tmp/crossed-ts.reports/"
   say 'each client got through with the recording of the other'
+
+  # A newer SDK goes through the sample, which another program recorded in another
+  # directory: files, terminals, cancels, two sessions at once.
+  newer=$cache/acp-ts-2.4.0
+  [ -d "$newer/node_modules" ] || { mkdir -p "$newer"; npm install --prefix "$newer" --ignore-scripts --no-audit --no-fund --loglevel=error @agentclientprotocol/sdk@2.4.0 >/dev/null; }
+  (cd "$tmp/home" && timeout 60 node "$here/acp_client.mjs" "$newer" agentrec replay "$here/../../samples/acp.agentrec" --report "$tmp/rich.reports/") >"$tmp/rich" || fail 'the client did not get through the sample'
+  passed "$tmp/rich.reports"
+  grep -q '^updates {.*"agent_message_chunk":20,.*}$' "$tmp/rich" || { cat "$tmp/rich"; fail 'updates of the sample are missing'; }
+  say 'the sample replayed to a client on SDK 2.4.0'
 else
   say 'skipped the TypeScript SDK: npm is missing, or no time is left to install it'
 fi
