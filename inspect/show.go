@@ -154,7 +154,11 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 	if err != nil {
 		return err
 	}
-	outcome := t.Outcome(-1)
+	found, err := findingCount(ctx, l)
+	if err != nil {
+		return err
+	}
+	outcome := t.Outcome(found)
 	if o.JSON {
 		p.json(outcomeJSON(l, t, outcome))
 	} else {

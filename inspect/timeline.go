@@ -32,7 +32,7 @@ type timeline struct {
 	filter   string
 	compiled *transcript.Filter // of shown
 	open     map[int]bool
-	marks    map[int64]string // what check found, by seq
+	marks    map[int]string // what check found, by item
 	mode     timeMode
 	marked   time.Duration
 	rows     memo[[]line]
@@ -40,6 +40,29 @@ type timeline struct {
 }
 
 func newTimeline(s *story) *timeline { return &timeline{story: s, open: map[int]bool{}} }
+
+// mark puts findings, by their frames, beside the items they are about.
+func (t *timeline) mark(findings map[int64]string) {
+	t.marks = map[int]string{}
+	for seq, message := range findings {
+		if i := t.story.t.ItemAt(seq); i >= 0 {
+			t.marks[i] = message
+		}
+	}
+}
+
+// found reports whether there is a finding about an item.
+func (t *timeline) found(it transcript.Item) bool {
+	return it.Seq > 0 && t.marks[t.story.t.ItemAt(it.Seq)] != ""
+}
+
+// markAt returns the finding about the item in row i, if there is one.
+func (t *timeline) markAt(i int) string {
+	if i < 0 || i >= t.Len() {
+		return ""
+	}
+	return t.marks[t.index(i)]
+}
 
 // Len returns the number of items on show.
 func (t *timeline) Len() int {
@@ -75,6 +98,9 @@ func (t *timeline) Item(i, width int) []line {
 	})
 	out := []line{t.head(i, it).and(row[0])}
 	if t.open[index] {
+		if m := t.marks[index]; m != "" {
+			out = append(out, body(toneError, "finding: ", m, width)...)
+		}
 		out = append(out, t.blocks.get(index, it, width, func() []line {
 			full := t.story.item(index, maxBlock)
 			b := block(full.Item, full.Said, width)
@@ -89,7 +115,7 @@ func (t *timeline) head(i int, it transcript.Item) line {
 	mark := " "
 	mt := toneDim
 	switch {
-	case t.marks[it.Seq] != "":
+	case t.marks[t.index(i)] != "":
 		mark, mt = "!", toneError
 	case it.Failed || it.Kind == transcript.KindError:
 		mark, mt = "✗", toneError

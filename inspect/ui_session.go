@@ -15,6 +15,9 @@ import (
 // that an ordinary session opens without a flicker; frames are shown after that.
 const waitForTranscript = 80 * time.Millisecond
 
+// longSession is from how many frames on that is not tried.
+const longSession = 20_000
+
 // sessionUI is one session in the UI: the story and the views of it, of which
 // one is on the screen. They share a place: the frame that is selected.
 type sessionUI struct {
@@ -24,6 +27,11 @@ type sessionUI struct {
 	goal  string // the view that is wanted once there is a transcript
 	line  *timeline
 	hunt  *hunt // the search that was begun last
+
+	findings []Finding
+	checking bool             // findings are being looked for
+	checked  bool             // they have been
+	marks    map[int64]string // a finding by its frame
 }
 
 // openSession shows a session.
@@ -52,10 +60,14 @@ func (u *ui) openSession(s *store.Session) error {
 			u.fail(su.story.err)
 		}
 	}
+	wait := waitForTranscript
+	if s.Count() > longSession {
+		wait = 0
+	}
 	select {
 	case x := <-done:
 		take(x)
-	case <-time.After(waitForTranscript):
+	case <-time.After(wait):
 		u.workers.Go(func() {
 			x := <-done
 			u.post(func() {
@@ -63,13 +75,13 @@ func (u *ui) openSession(s *store.Session) error {
 					return
 				}
 				take(x)
-				if su.story.t != nil && u.top() != nil && u.top().name == "frames" {
-					u.say(toneGood, "the transcript is ready")
+				if v := u.top(); su.story.t != nil && v != nil && v.name == "frames" && su.goal != "frames" {
 					su.show(su.goal)
 				}
 			})
 		})
 	}
+	su.checkSoon(ctx)
 	v := su.view(su.goal)
 	v.close = cancel
 	u.push(v)
@@ -78,7 +90,7 @@ func (u *ui) openSession(s *store.Session) error {
 
 // view makes a view of the session: frames while there is no transcript.
 func (su *sessionUI) view(name string) *view {
-	if su.story.t == nil && name != "frames" {
+	if su.story.t == nil && name != "frames" && name != "findings" {
 		su.goal = name
 		name = "frames"
 	}
@@ -88,6 +100,8 @@ func (su *sessionUI) view(name string) *view {
 		v = su.chatView()
 	case "frames":
 		v = su.framesView()
+	case "findings":
+		v = su.findingsView()
 	default:
 		v = su.timelineView()
 	}
@@ -99,6 +113,7 @@ func (su *sessionUI) view(name string) *view {
 
 // show puts another view of the session in place of the one on the screen.
 func (su *sessionUI) show(name string) {
+	su.goal = name
 	old := su.u.top()
 	release := old.close
 	old.close = nil
@@ -131,8 +146,9 @@ func (su *sessionUI) commands() []command {
 		{name: "timeline", keys: []string{"1"}, help: "the session as a timeline", do: show("timeline")},
 		{name: "conversation", keys: []string{"2"}, help: "the session as a conversation", do: show("conversation")},
 		{name: "frames", keys: []string{"3"}, help: "the session frame by frame", do: show("frames")},
+		{name: "findings", keys: []string{"4", "!"}, help: "what check finds in the session", do: show("findings")},
 		{name: "next-view", keys: []string{"Tab"}, bar: "view", help: "timeline, conversation, frames", do: func(string) error {
-			next := map[string]string{"timeline": "conversation", "conversation": "frames", "frames": "timeline"}
+			next := map[string]string{"timeline": "conversation", "conversation": "frames", "frames": "findings", "findings": "timeline"}
 			su.show(next[su.u.top().name])
 			return nil
 		}},

@@ -142,7 +142,12 @@ func (u *ui) sessionsView() error {
 		}
 		return l.add(toneDim, fmt.Sprintf("%d/%d", min(p.sel+1, r.Len()), r.Len()))
 	}
+	started := false
 	v.tick = func() bool {
+		if !started { // once the list is looked at, not while a session is
+			started = true
+			u.workers.Go(func() { u.countSessions(ctx, r) })
+		}
 		changed, err := load()
 		u.fail(err)
 		return changed
@@ -187,7 +192,6 @@ func (u *ui) sessionsView() error {
 	}
 	v.search = searchLines(p)
 	u.push(v)
-	u.workers.Go(func() { u.countSessions(ctx, r) })
 	return nil
 }
 

@@ -45,6 +45,7 @@ func drive(t *testing.T, path string, w, h int) *driven {
 	if err := u.sessionsView(); err != nil {
 		t.Fatal(err)
 	}
+	u.tick()
 	return d
 }
 

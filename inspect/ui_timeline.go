@@ -11,6 +11,7 @@ import (
 func (su *sessionUI) timelineView() *view {
 	if su.line == nil {
 		su.line = newTimeline(su.story)
+		su.line.mark(su.marks)
 	}
 	tl := su.line
 	p := newPane(su.u.theme, tl)
@@ -26,6 +27,9 @@ func (su *sessionUI) timelineView() *view {
 		l := su.place(p)
 		if tl.Len() > 0 {
 			su.seq = su.keepSeq(tl.index(p.sel))
+		}
+		if m := tl.markAt(p.sel); m != "" {
+			l = line{{"! " + visibleCut(m, 50), toneError}, {"  ", tonePlain}}.and(l)
 		}
 		if tl.filter != "" {
 			l = line{{fmt.Sprintf("%d of %d: %s", tl.Len(), su.story.t.Len(), visibleCut(tl.filter, 30)), toneMark}, {" ", tonePlain}}.and(l)
@@ -90,6 +94,8 @@ func (su *sessionUI) timelineView() *view {
 		{name: "previous-call", keys: []string{"C"}, help: "tool call before", do: next("calls", -1, isCall)},
 		{name: "next-error", keys: []string{"e"}, bar: "error", help: "next error", do: next("errors", 1, isError)},
 		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, isError)},
+		{name: "next-finding", keys: []string{"x"}, help: "next row that check has a finding about", do: next("findings", 1, tl.found)},
+		{name: "previous-finding", keys: []string{"X"}, help: "finding before", do: next("findings", -1, tl.found)},
 		{name: "next-open", keys: []string{"o"}, help: "next request or call without an answer", do: next("open requests", 1, isOpen)},
 		{name: "previous-open", keys: []string{"O"}, help: "request or call before without an answer", do: next("open requests", -1, isOpen)},
 		{name: "filter", keys: []string{"f"}, bar: "filter", help: "show only what a filter matches; empty shows all", do: func(arg string) error {
