@@ -1,42 +1,67 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"strings"
+	"syscall"
+
+	"agentrec/internal/dialect"
+	"agentrec/internal/redact"
 
 	"github.com/spf13/cobra"
 )
 
 // Commands returns the commands of this package for the root command.
-func Commands() []*cobra.Command { return []*cobra.Command{newProxy()} }
+func Commands() []*cobra.Command { return []*cobra.Command{newProxy(), newShim()} }
 
 func newProxy() *cobra.Command {
 	var o Options
 	var tags []string
 	cmd := &cobra.Command{
-		Use:   "proxy [flags] [--] CMD [ARGS...]",
+		Use:   "proxy [flags] {[--] CMD [ARGS...] | --listen ADDR --connect ADDR}",
 		Short: "Run an agent and record what passes between it and its client",
 		Long: `proxy runs CMD as the agent, passes its standard streams on unchanged and
 records them. It prints nothing when all is well and leaves as the agent leaves.
 
+With --listen and --connect it stands between clients and an agent on TCP or Unix
+sockets instead, until it is interrupted; each connection becomes a session. An
+address is HOST:PORT, :PORT for this machine only, or unix:PATH.
+
 Exit statuses: the agent's own (it dies by the signal that ended the agent);
 125 agentrec could not record, 126 CMD cannot be executed, 127 CMD was not found.`,
 		Example: `  agentrec proxy -- phi serve
-  agentrec proxy --db runs.db --name login --tag ci=1234 -- node agent.js --stdio`,
+  agentrec proxy --db runs.db --name login --tag ci=1234 -- node agent.js --stdio
+  agentrec proxy --listen :7000 --connect 127.0.0.1:7001`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			sockets := o.Listen != "" || o.Connect != ""
+			switch {
+			case sockets && (o.Listen == "" || o.Connect == ""):
+				return errors.New("--listen and --connect go together: agentrec proxy --listen ADDR --connect ADDR")
+			case sockets && len(args) > 0:
+				return errors.New("with --listen and --connect the agent runs already: leave CMD out")
+			case !sockets && len(args) == 0:
 				return errors.New("name the agent's command: agentrec proxy -- CMD ARGS...")
 			}
 			return nil
 		},
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o.Version = cmd.Root().Version
-			o.Tags, err = parseTags(tags)
-			return err
+			if o.Tags, err = parseTags(tags); err != nil {
+				return err
+			}
+			return o.check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Listen != "" {
+				ctx, stop := untilTerm(cmd.Context())
+				defer stop()
+				return Listen(ctx, o)
+			}
 			o.Argv = args
 			return Run(cmd.Context(), o)
 		},
@@ -48,8 +73,36 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 	f.StringArrayVar(&tags, "tag", nil, "tag of the session, `KEY=VALUE`; may be repeated")
 	f.StringVar(&o.Dialect, "dialect", "", "`DIALECT` of the agent or a table FILE; default: the first frames decide")
 	f.StringArrayVar(&o.Rules, "redact", nil, "regular expression `RULE`: what it matches is a secret; may be repeated")
+	f.StringVar(&o.Listen, "listen", "", "accept clients at `ADDR`")
+	f.StringVar(&o.Connect, "connect", "", "connect them to the agent at `ADDR`")
 	f.BoolVar(&o.NoRedact, "no-redact", false, "store secrets as they are; the session says so")
 	return cmd
+}
+
+// check refuses a dialect or a rule that cannot be used, and makes the name of
+// a dialect's file good for any working directory.
+func (o *Options) check() error {
+	if o.Dialect != "" {
+		if _, err := dialect.Load(o.Dialect); err != nil {
+			return fmt.Errorf("--dialect: %w", err)
+		}
+		if _, err := dialect.Builtin(o.Dialect); err != nil {
+			if o.Dialect, err = filepath.Abs(o.Dialect); err != nil {
+				return fmt.Errorf("--dialect: %w", err)
+			}
+		}
+	}
+	if len(o.Rules) > 0 {
+		if _, err := redact.New(redact.Options{Rules: o.Rules}); err != nil {
+			return fmt.Errorf("--redact: %w", err)
+		}
+	}
+	return nil
+}
+
+// untilTerm ends the context at TERM as well.
+func untilTerm(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGTERM)
 }
 
 func defaultDB() string {

@@ -29,7 +29,9 @@ type Options struct {
 	Dialect  string   // name or file; "" is decided by the first frames
 	Rules    []string // regular expressions; what they match is a secret
 	NoRedact bool
-	Argv     []string  // the agent's command
+	Argv     []string  // the agent's command, of Run
+	Listen   string    // where clients connect, of Listen: unix:PATH, HOST:PORT or :PORT for this machine only
+	Connect  string    // where the agent is
 	Version  string    // of this agentrec, kept with the session
 	Stderr   io.Writer // for people; nil is os.Stderr
 }
