@@ -13,6 +13,7 @@ import (
 // neither waits for whole lines nor keeps anything back.
 type pump struct {
 	tape     *tape.Tape
+	append   func(store.Stream, []byte) error // the tape's
 	warn     *warner
 	stream   store.Stream
 	src, dst fd
@@ -29,7 +30,7 @@ type pump struct {
 }
 
 func newPump(t *tape.Tape, w *warner, s store.Stream, src, dst fd) *pump {
-	return &pump{tape: t, warn: w, stream: s, src: src, dst: dst, buf: make([]byte, tape.MaxChunk), done: make(chan struct{})}
+	return &pump{tape: t, append: t.Append, warn: w, stream: s, src: src, dst: dst, buf: make([]byte, tape.MaxChunk), done: make(chan struct{})}
 }
 
 // run pumps until the source ends or the destination is gone. A pump whose
@@ -50,12 +51,12 @@ func (p *pump) run() {
 		p.chunks.Add(1)
 		began := max(int64(p.tape.Now()), 1)
 		p.since.Store(began)
-		failed := p.tape.Append(p.stream, p.buf[:n])
+		failed := p.append(p.stream, p.buf[:n])
 		if !p.since.CompareAndSwap(began, 0) {
-			if failed == nil {
-				p.tape.Undo(p.stream, n)
-			}
-			return // rescued: another pump has forwarded this chunk
+			// Rescued: another pump has forwarded this chunk and counted it as
+			// lost. It is not, or it was counted twice.
+			p.tape.Undo(p.stream, n)
+			return
 		}
 		if failed != nil {
 			p.warn.say("%s; forwarding goes on, what passes is not recorded", failed)

@@ -16,6 +16,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"agentrec/internal/tape"
@@ -166,13 +167,9 @@ func childEnviron(environ []string) []string {
 // belongs to the agent.
 type warner struct {
 	w    io.Writer
-	said bool
+	once sync.Once
 }
 
 func (w *warner) say(format string, args ...any) {
-	if w.said {
-		return
-	}
-	w.said = true
-	fmt.Fprintf(w.w, "agentrec: "+format+"\n", args...)
+	w.once.Do(func() { fmt.Fprintf(w.w, "agentrec: "+format+"\n", args...) })
 }

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 )
 
 // overlay is what a DB shows besides its own sessions.
@@ -67,3 +70,38 @@ func Busy(err error) bool { return isBusy(err) }
 
 // As names the file that a temporary database stands for.
 func (db *DB) As(path string) { db.path = path }
+
+// CopyOpen copies a session that is being recorded, with its number and its
+// writer's checkpoint, into db, where it can be resumed. db must not hold a
+// session of that number.
+func (db *DB) CopyOpen(ctx context.Context, s *Session) error {
+	columns := append([]string{"id", "turn", "checkpoint"}, kept...)
+	err := db.change(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "SAVEPOINT copy"); err != nil {
+			return err
+		}
+		return s.db.read(ctx, func(pool *sql.DB) error {
+			if _, err := tx.ExecContext(ctx, "ROLLBACK TO copy"); err != nil {
+				return err
+			}
+			from, err := pool.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			defer from.Rollback()
+			query := "SELECT " + strings.Join(columns, ", ") + " FROM session WHERE id = ?"
+			err = eachRow(ctx, from, query, []any{s.ID}, len(columns), func(row []any) error {
+				_, err := tx.ExecContext(ctx, insert("session", columns), row...)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return copyTables(ctx, tx, from, s.ID, s.ID)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("copying session %d of %s: %w", s.ID, s.db.path, err)
+	}
+	return nil
+}

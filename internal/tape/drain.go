@@ -29,6 +29,7 @@ type Drain struct {
 	detector *dialect.Detector
 	redactor *redact.Redactor
 
+	first   int64                // where the records after the start begin
 	at      place                // the next record
 	from    [store.Streams]int64 // bytes of each stream an earlier drain has stored
 	skip    int64                // events an earlier drain has stored
@@ -39,6 +40,7 @@ type Drain struct {
 	held   [store.Streams]int64 // bytes of the open giant
 	events int64
 	lost   [store.Streams]int64 // said to be lost on the tape
+	gone   int64                // bytes that went with a deleted database
 	now    time.Duration
 	weight int  // of what was added since the last commit
 	dirty  bool // something was read since the last commit
@@ -57,7 +59,7 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 	if err := json.Unmarshal(first.data, &s); err != nil {
 		return nil, fmt.Errorf("read the start of the tape: %w", err)
 	}
-	d := &Drain{db: db, reader: r, at: place{Offset: r.next}}
+	d := &Drain{db: db, reader: r, at: place{Offset: r.next}, first: r.next}
 	if !s.Unredacted {
 		d.redactor, err = redact.New(redact.Options{Key: secret, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
 		if err != nil {
@@ -103,6 +105,23 @@ func (d *Drain) resume(ctx context.Context, s Start) error {
 	}
 	return d.choose(ctx, s)
 }
+
+// skipTo goes on at a checkpoint of a database that is gone. What it held is
+// lost, and said to be.
+func (d *Drain) skipTo(c checkpoint) {
+	d.at, d.from, d.done, d.skip, d.events = c.Anchor, c.Done, c.Done, c.Events, c.Events
+	d.reader.seek(c.Anchor.Offset)
+	for s, n := range c.Done {
+		if n > 0 {
+			d.gone += n
+			d.writer.Event(store.Event{Kind: store.EventLost, Stream: store.Stream(s), Bytes: n, Detail: deleted})
+		}
+	}
+	d.dirty = true
+}
+
+// deleted is why bytes are missing that were recorded once.
+const deleted = "the database that held them was deleted"
 
 // choose sets the dialect that is known, or begins to detect it.
 func (d *Drain) choose(ctx context.Context, s Start) error {
@@ -257,6 +276,9 @@ func (d *Drain) close(ctx context.Context, e *End, cut string) error {
 		if total > 0 {
 			cut = fmt.Sprintf("%d bytes were forwarded but not recorded: %s", total, e.Reason)
 		}
+	}
+	if d.gone > 0 {
+		cut = fmt.Sprintf("%d bytes are missing: %s", d.gone, deleted)
 	}
 	for s := range store.Streams {
 		if err := d.flush(store.Stream(s), end.Ended); err != nil {

@@ -18,6 +18,9 @@ const commitEvery = 200 * time.Millisecond
 // firstLook is how long the database waits while the agent starts.
 const firstLook = 50 * time.Millisecond
 
+// reclaimEvery is how much of the tape is given back at a time.
+const reclaimEvery = 64 << 20
+
 // mostFailures is how often in a row a commit may fail before the database is
 // opened again.
 const mostFailures = 5
@@ -33,6 +36,8 @@ type Follower struct {
 	failed  int   // commits in a row
 	torn    error // the tape cannot be read on
 	adopted bool
+	last    checkpoint // of the last commit
+	punched int64      // the tape is gone up to here, but for its start
 }
 
 // Follower returns the one that drains t.
@@ -153,6 +158,9 @@ func (f *Follower) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if f.punched > 0 && d.at.Offset < f.punched {
+		d.skipTo(f.last) // the database that had it was deleted
+	}
 	f.drain = d
 	return nil
 }
@@ -168,8 +176,20 @@ func (f *Follower) commit(ctx context.Context) error {
 		return err
 	}
 	f.err, f.failed = nil, 0
-	f.tape.drained.Store(f.drain.checkpoint().Anchor.Offset)
+	f.last = f.drain.checkpoint()
+	f.tape.drained.Store(f.last.Anchor.Offset)
+	f.reclaim()
 	return nil
+}
+
+// reclaim gives the part of the tape that no drain reads again back to the file
+// system, but for its start: a session may be longer than the disk.
+func (f *Follower) reclaim() {
+	const block = 1 << 20
+	from, to := max(f.punched, f.drain.first+block-1)/block*block, f.last.Anchor.Offset/block*block
+	if to-from >= reclaimEvery && punch(f.tape.file, from, to) {
+		f.punched = to
+	}
 }
 
 // ErrBehind is a tape that could not be taken in whole in the time given. It

@@ -1,10 +1,13 @@
 package tape
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // errNoKey is a tape whose key is gone.
@@ -12,16 +15,18 @@ var errNoKey = errors.New("its key is gone (it was kept in memory only, or the m
 
 func newKey() []byte {
 	key := make([]byte, keySize)
-	rand.Read(key)
+	rand.Read(key) // never fails
 	return key
 }
 
-func keyName(id string) string { return "agentrec-" + id + ".key" }
+const keyPrefix, keySuffix = "agentrec-", ".key"
+
+func keyName(id string) string { return keyPrefix + id + keySuffix }
 
 // saveKey puts the key of a tape into a private file on a RAM file system, from
 // where another process can take the tape over, and returns its path; "" when
-// there is no such file system.
-func saveKey(id string, key []byte) string {
+// there is no such file system. The file holds the key and the tape's path.
+func saveKey(id, tape string, key []byte) string {
 	for _, dir := range keyDirs() {
 		if !inRAM(dir) {
 			continue
@@ -31,7 +36,7 @@ func saveKey(id string, key []byte) string {
 		if err != nil {
 			continue
 		}
-		_, err = f.Write(key)
+		_, err = f.Write(append(bytes.Clone(key), tape...))
 		if err = errors.Join(err, f.Close()); err == nil {
 			return path
 		}
@@ -44,13 +49,48 @@ func saveKey(id string, key []byte) string {
 func findKey(id string) ([]byte, string, error) {
 	for _, dir := range keyDirs() {
 		path := filepath.Join(dir, keyName(id))
-		info, err := os.Lstat(path)
-		if err != nil || !info.Mode().IsRegular() || info.Size() != keySize || !mine(info) {
-			continue
-		}
-		if key, err := os.ReadFile(path); err == nil && len(key) == keySize {
+		if key, _, err := readKey(path); err == nil {
 			return key, path, nil
 		}
 	}
 	return nil, "", errNoKey
+}
+
+// readKey reads a key file. Only a private file of our own counts: others may
+// write to the directories that it can be in.
+func readKey(path string) (key []byte, tape string, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if !info.Mode().IsRegular() || !mine(info) {
+		return nil, "", errNoKey
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) < keySize {
+		return nil, "", errors.Join(err, errNoKey)
+	}
+	return b[:keySize], string(b[keySize:]), nil
+}
+
+// sweepKeys removes keys of tapes that somebody removed by hand. A day must have
+// passed: a tape that is not to be seen now may be on a disk that comes back.
+func sweepKeys() {
+	for _, dir := range keyDirs() {
+		list, err := filepath.Glob(filepath.Join(dir, keyName("*")))
+		if err != nil {
+			continue
+		}
+		for _, path := range list {
+			info, err := os.Lstat(path)
+			if err != nil || time.Since(info.ModTime()) < 24*time.Hour {
+				continue
+			}
+			if _, tape, err := readKey(path); err == nil {
+				if _, err := os.Lstat(tape); errors.Is(err, fs.ErrNotExist) {
+					os.Remove(path)
+				}
+			}
+		}
+	}
 }

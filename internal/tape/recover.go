@@ -138,7 +138,7 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 			continue
 		}
 		if o.key == nil {
-			err = closeMute(ctx, db, o)
+			err = closeMute(ctx, db, o, 0)
 		} else if err = o.drainInto(ctx, db, secret, 0); err == nil || errors.Is(err, store.ErrEnded) {
 			os.Remove(o.path)
 			os.Remove(o.keyPath)
@@ -153,10 +153,10 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 
 // closeMute cuts the session of a tape without a key, so that lists tell of it.
 // The tape stays: the key may be on another machine.
-func closeMute(ctx context.Context, db *store.DB, o *orphan) error {
+func closeMute(ctx context.Context, db *store.DB, o *orphan, id int64) error {
 	w, _, err := db.Resume(ctx, o.id)
 	if errors.Is(err, store.ErrNotFound) {
-		w, err = db.Begin(ctx, store.Start{UID: o.id, Started: o.started()})
+		w, err = db.Begin(ctx, store.Start{ID: id, UID: o.id, Started: o.started()})
 	}
 	if err != nil {
 		return err
@@ -206,14 +206,14 @@ func lay(ctx context.Context, db *store.DB, path string) error {
 			}
 			id := next
 			if s != nil {
-				id = s.ID
+				err = temp.CopyOpen(ctx, s)
 			} else {
 				next++
 			}
-			if o.key != nil {
+			if o.key == nil {
+				err = closeMute(ctx, temp, o, id)
+			} else if err == nil {
 				err = o.drainInto(ctx, temp, secret, id)
-			} else {
-				err = closeMute(ctx, temp, o)
 			}
 		}
 		o.close()

@@ -21,6 +21,7 @@ import (
 func OpenWrite(ctx context.Context, path string) (*store.DB, error) {
 	return with(ctx, path, store.Open, func(ctx context.Context, db *store.DB, full string) error {
 		sweep(full)
+		sweepKeys()
 		return takeOver(ctx, db, full)
 	})
 }

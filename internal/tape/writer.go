@@ -103,7 +103,7 @@ func Create(path string, s Start) (*Tape, error) {
 		}
 	}
 	if err == nil {
-		t.keyPath = saveKey(t.id, key)
+		t.keyPath = saveKey(t.id, t.path, key)
 		err = rename(t.file, temp, t.path)
 	}
 	if err != nil {
@@ -242,8 +242,8 @@ func (t *Tape) Abandon() {
 	t.dead.Store(true)
 }
 
-// Undo corrects the count of a chunk that was given up and then appended after
-// all.
+// Undo takes back what Lost counted, once the append has returned: by then it
+// has counted the chunk itself, if that was lost.
 func (t *Tape) Undo(stream store.Stream, n int) { t.lanes[stream].lost.Add(int64(-n)) }
 
 // Lost counts n forwarded bytes of a chunk that another goroutine still tries

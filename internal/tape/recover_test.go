@@ -1,0 +1,230 @@
+//go:build linux
+
+package tape
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agentrec/store"
+)
+
+// kill leaves a tape as kill -9 would: its lock is free, nothing else happens.
+func kill(t testing.TB, tape *Tape) {
+	t.Helper()
+	tape.dead.Store(true)
+	tape.file.Close()
+}
+
+// names lists a directory.
+func names(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// TestAPartlyDrainedTapeIsReadInPlace: the stored part and the rest of the tape
+// make one session, under the number it has, and nothing is written.
+func TestAPartlyDrainedTapeIsReadInPlace(t *testing.T) {
+	tape := create(t)
+	appendTo(t, tape, store.In, "one\ntwo\nthr")
+	db := openStore(t, tape.db)
+	other, err := db.Begin(t.Context(), store.Start{Name: "other"}) // so that numbers differ
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(t.Context(), store.End{State: store.Closed}); err != nil {
+		t.Fatal(err)
+	}
+	d := begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	appendTo(t, tape, store.In, "ee\nfour\n")
+	kill(t, tape)
+	before := names(t, filepath.Dir(tape.db))
+
+	for range 2 {
+		read, err := Open(t.Context(), tape.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := read.Sessions(t.Context())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%d sessions, %v", len(list), err)
+		}
+		s, err := read.Find(t.Context(), "2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for f, err := range s.Frames(t.Context(), 1, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, string(f.Raw))
+		}
+		if !slices.Equal(lines, []string{"one", "two", "three", "four"}) || s.State != store.Cut || s.Reason != killed {
+			t.Errorf("%s %q: %q", s.State, s.Reason, lines)
+		}
+		if err := s.Refresh(t.Context()); err != nil || s.Count() != 4 {
+			t.Errorf("refreshed: %d frames, %v", s.Count(), err)
+		}
+		read.Close()
+		if after := names(t, filepath.Dir(tape.db)); !slices.Equal(before, after) {
+			t.Errorf("reading left %v, was %v", after, before)
+		}
+	}
+}
+
+// TestALiveTapeIsLeftAlone: neither reading nor writing touches a tape whose
+// recorder holds its lock.
+func TestALiveTapeIsLeftAlone(t *testing.T) {
+	tape := create(t)
+	appendTo(t, tape, store.In, "one\n")
+	for _, open := range []func(context.Context, string) (*store.DB, error){OpenWrite, Open} {
+		db, err := open(t.Context(), tape.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := db.Sessions(t.Context()); err != nil || len(list) != 0 {
+			t.Errorf("%d sessions, %v", len(list), err)
+		}
+		db.Close()
+	}
+	appendTo(t, tape, store.In, "two\n")
+	if _, err := os.Stat(tape.path); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestATapeIsTakenOverOnce: a session that was closed, but whose tape could not
+// be removed, does not come twice.
+func TestATapeIsTakenOverOnce(t *testing.T) {
+	tape := create(t)
+	appendTo(t, tape, store.In, "one\n")
+	tape.Finish(&store.Exit{Code: 3})
+	kill(t, tape)
+	b, err := os.ReadFile(tape.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(tape.keyPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		db, err := OpenWrite(t.Context(), tape.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, list := frames(t, db)
+		if len(list) != 1 || s.State != store.Closed || s.Exit == nil || s.Exit.Code != 3 {
+			t.Errorf("%s %v: %v", s.State, s.Exit, list)
+		}
+		db.Close()
+		if _, err := os.Stat(tape.path); err == nil {
+			t.Error("the tape is still there")
+		}
+		for path, data := range map[string][]byte{tape.path: b, tape.keyPath: key} {
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestALongTapeIsGivenBack: what is stored leaves the disk, the rest resumes,
+// and the whole session is there.
+func TestALongTapeIsGivenBack(t *testing.T) {
+	tape := create(t)
+	line := bytes.Repeat([]byte("0123456789abcdef"), MaxChunk/16)
+	line[len(line)-1] = '\n'
+	f := tape.Follower()
+	defer f.Close()
+	const chunks = (reclaimEvery + reclaimEvery/2) / MaxChunk
+	for range chunks {
+		appendTo(t, tape, store.Out, string(line))
+	}
+	if err := f.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for err := error(nil); err == nil; {
+		err = f.step(time.Now().Add(time.Hour))
+		if cerr := f.commit(t.Context()); cerr != nil {
+			t.Fatal(cerr)
+		}
+	}
+	if f.punched == 0 && punch(tape.file, 0, 0) {
+		t.Error("nothing was given back")
+	}
+	appendTo(t, tape, store.Out, "last\n")
+	f.Close()
+	kill(t, tape)
+	db, err := OpenWrite(t.Context(), tape.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Chains[store.Out].Frames != chunks+1 || s.Chains[store.Out].Bytes != int64(chunks*len(line)+len("last\n")) || s.State != store.Cut {
+		t.Errorf("%s: %d frames, %d bytes", s.State, s.Chains[store.Out].Frames, s.Chains[store.Out].Bytes)
+	}
+}
+
+// TestADatabaseDeletedAfterItsTapeWasGivenBack says what is gone.
+func TestADatabaseDeletedAfterItsTapeWasGivenBack(t *testing.T) {
+	tape := create(t)
+	f := tape.Follower()
+	defer f.Close()
+	step := func(chunk string) {
+		t.Helper()
+		appendTo(t, tape, store.Out, chunk)
+		if err := f.ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for f.step(time.Now().Add(time.Hour)) == nil {
+		}
+		if err := f.commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step("before\nha")
+	f.punched = f.last.Anchor.Offset + 1 // as if it were gone up to the half line
+	f.last.Anchor = f.drain.at
+	f.last.Done[store.Out] = int64(len("before\nha"))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		os.Remove(tape.db + suffix)
+	}
+	step("lf\nafter\n")
+	if err := f.Complete(t.Context(), tape.Finish(&store.Exit{})); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	db := openStore(t, tape.db)
+	s, got := frames(t, db)
+	if !slices.Equal(got, []frame{{store.Out, "lf", store.LF}, {store.Out, "after", store.LF}}) {
+		t.Errorf("frames %+v", got)
+	}
+	if s.State != store.Cut || !strings.Contains(s.Reason, fmt.Sprintf("%d bytes are missing", len("before\nha"))) {
+		t.Errorf("%s: %s", s.State, s.Reason)
+	}
+}
