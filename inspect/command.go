@@ -29,6 +29,7 @@ func Commands() []*cobra.Command {
 		newFilterTopic(),
 		newDialect(),
 		newGrep(),
+		newStats(),
 	}
 }
 
