@@ -202,3 +202,53 @@ func BenchmarkReadLong(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkOpen(b *testing.B) {
+	b.Run("new", func(b *testing.B) {
+		dir := b.TempDir()
+		n := 0
+		for b.Loop() {
+			n++
+			db, err := Open(b.Context(), filepath.Join(dir, fmt.Sprint(n)))
+			if err != nil {
+				b.Fatal(err)
+			}
+			db.Close()
+		}
+	})
+	path := filepath.Join(b.TempDir(), "a.db")
+	openDB(b, path).Close()
+	b.Run("again", func(b *testing.B) {
+		for b.Loop() {
+			db, err := Open(b.Context(), path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			db.Close()
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			db, err := OpenRead(b.Context(), path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			db.Close()
+		}
+	})
+	b.Run("session", func(b *testing.B) {
+		db := openDB(b, path)
+		for b.Loop() {
+			w := begin(b, db, Start{})
+			w.Frame(In, 0, []byte("{}"), LF)
+			closeWriter(b, w)
+		}
+	})
+	b.Run("commit1", func(b *testing.B) {
+		w := begin(b, openDB(b, path), Start{})
+		for b.Loop() {
+			w.Frame(In, 0, []byte("{}"), LF)
+			commit(b, w, "")
+		}
+	})
+}

@@ -151,7 +151,7 @@ func connector(path, mode, vfs string) *connecting {
 		slashed = "/" + slashed
 	}
 	dsn := "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?" + q.Encode()
-	return &connecting{dsn: dsn}
+	return &connecting{dsn: dsn, limit: mode == "ro" || mode == "immutable"}
 }
 
 // openWriting opens the one writing connection of the database at path, makes

@@ -66,7 +66,7 @@ func TestKilledRecorderResumesExactlyOnce(t *testing.T) {
 	db := openDB(t, path)
 	begin(t, db, Start{UID: endlessUID})
 	db.Close()
-	for range 8 {
+	for range 5 {
 		cmd := recorder(t, "endless", path)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -98,7 +98,7 @@ func TestKilledRecorderResumesExactlyOnce(t *testing.T) {
 		t.Errorf("the checkpoint is %s, the last frame %s", checkpoint, want)
 	}
 	closeWriter(t, w)
-	if n := endlessHolds(t, db); n < 8 {
+	if n := endlessHolds(t, db); n < 5 {
 		t.Errorf("only %d frames", n)
 	}
 }

@@ -16,18 +16,59 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// maxValue is the longest value or row that a reader takes from a database; all
+// that this package writes is much shorter.
+const maxValue = 64 << 20
+
 // connecting opens connections by a DSN.
-type connecting struct{ dsn string }
+type connecting struct {
+	dsn   string
+	limit bool // to maxValue
+}
 
 func (c *connecting) Connect(ctx context.Context) (driver.Conn, error) {
 	inner, err := sqlite.NewConnector(c.dsn)
 	if err != nil {
 		return nil, err
 	}
-	return inner.Connect(ctx)
+	conn, err := inner.Connect(ctx)
+	if err != nil || !c.limit {
+		return conn, err
+	}
+	if err := limitLength(ctx, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 func (c *connecting) Driver() driver.Driver { return &sqlite.Driver{} }
+
+// limitLength sets SQLITE_LIMIT_LENGTH of a connection. The driver does it only
+// through a database/sql connection, so conn is lent to one.
+func limitLength(ctx context.Context, conn driver.Conn) error {
+	pool := sql.OpenDB(lender{lent{conn}})
+	defer pool.Close()
+	c, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = sqlite.Limit(c, sqlite3.SQLITE_LIMIT_LENGTH, maxValue)
+	return err
+}
+
+// lender connects to one connection that exists.
+type lender struct{ conn lent }
+
+func (l lender) Connect(context.Context) (driver.Conn, error) { return l.conn, nil }
+func (l lender) Driver() driver.Driver                        { return &sqlite.Driver{} }
+
+// lent is a connection that its borrower cannot close.
+type lent struct{ driver.Conn }
+
+func (l lent) Close() error        { return nil }
+func (l lent) Unwrap() driver.Conn { return l.Conn }
 
 // reading is a pool of read-only connections.
 //

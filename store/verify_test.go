@@ -22,8 +22,9 @@ func proven(t *testing.T, closed bool) (*DB, *Writer) {
 		}
 		w.Frame(Stream(i%3), 0, raw, LF)
 		if i == 2500 {
-			for range 17 {
-				w.part(Out, bytes.Repeat(raw, (1<<20)/len(raw)))
+			for k := range 6 {
+				w.part(Out, bytes.Repeat(raw[k:], (1<<18)/len(raw)))
+				w.cutPart(w.giants[Out])
 			}
 			w.endParts(Out, 0, LF)
 		}

@@ -13,7 +13,7 @@ import (
 func TestFramesComeBack(t *testing.T) {
 	for _, every := range []int{1, 7, 100, 100000} {
 		db := newDB(t)
-		list := some(rand.New(rand.NewPCG(1, uint64(every))), 1000)
+		list := some(rand.New(rand.NewPCG(1, uint64(every))), 600)
 		w := begin(t, db, Start{Name: "a"})
 		for i, f := range list {
 			if seq := w.Frame(f.Stream, f.Time, f.Raw, f.Term); seq != f.Seq {
@@ -21,7 +21,7 @@ func TestFramesComeBack(t *testing.T) {
 			}
 			if i%every == every-1 {
 				commit(t, w, "")
-				if i%500 == 499 {
+				if i%300 == 299 {
 					holds(t, db, 1, list[:i+1])
 				}
 			}
@@ -39,13 +39,13 @@ func TestFramesComeBack(t *testing.T) {
 
 func TestRangesOfFrames(t *testing.T) {
 	db := newDB(t)
-	list := some(rand.New(rand.NewPCG(2, 2)), 3000)
+	list := some(rand.New(rand.NewPCG(2, 2)), 1500)
 	w := begin(t, db, Start{})
 	addAll(w, list)
 	commit(t, w, "")
 	s, _ := db.Find(t.Context(), "")
 	for range 50 {
-		from := rand.Int64N(3100)
+		from := rand.Int64N(1600)
 		to := from + rand.Int64N(200)
 		n := from
 		if n == 0 {
@@ -60,17 +60,17 @@ func TestRangesOfFrames(t *testing.T) {
 			}
 			n++
 		}
-		if want := min(to, 3000) + 1; from <= 3000 && to > 0 && n != want {
+		if want := min(to, 1500) + 1; from <= 1500 && to > 0 && n != want {
 			t.Fatalf("from %d to %d: ended at %d, want %d", from, to, n, want)
 		}
 	}
-	if _, err := s.Frame(t.Context(), 3001); !errors.Is(err, ErrNotFound) {
-		t.Errorf("frame 3001: %v", err)
+	if _, err := s.Frame(t.Context(), 1501); !errors.Is(err, ErrNotFound) {
+		t.Errorf("frame 1501: %v", err)
 	}
 }
 
 func TestResumeGoesOn(t *testing.T) {
-	list := some(rand.New(rand.NewPCG(3, 3)), 1500)
+	list := some(rand.New(rand.NewPCG(3, 3)), 800)
 	db := newDB(t)
 	w := begin(t, db, Start{UID: "01ARZ3NDEKTSV4RRFFQ69G5FAV", Dialect: "x"})
 	at := 0
@@ -150,7 +150,7 @@ func TestGiants(t *testing.T) {
 	db := newDB(t)
 	ctx := t.Context()
 	rng := rand.New(rand.NewPCG(6, 6))
-	big := make([]byte, 20<<20)
+	big := make([]byte, 6<<20)
 	for i := range big {
 		big[i] = byte(rng.IntN(7))
 	}
@@ -162,7 +162,7 @@ func TestGiants(t *testing.T) {
 	}
 	small(In, "before")
 	for at := 0; at < len(big); {
-		n := min(len(big), at+rng.IntN(900_000))
+		n := min(len(big), at+rng.IntN(400_000))
 		if err := w.Part(Out, big[at:n]); err != nil {
 			t.Fatal(err)
 		}
