@@ -23,7 +23,7 @@ func proven(t *testing.T, closed bool) (*DB, *Writer) {
 		w.Frame(Stream(i%3), 0, raw, LF)
 		if i == 2500 {
 			for k := range 6 {
-				w.part(Out, bytes.Repeat(raw[k:], (1<<18)/len(raw)))
+				w.part(Out, bytes.Repeat(raw, 700)[k:k+1<<18])
 				w.cutPart(w.giants[Out])
 			}
 			w.endParts(Out, 0, LF)
