@@ -122,11 +122,11 @@ func check(ctx context.Context, o checkOptions) error {
 func checkFile(ctx context.Context, file string, o *checkOptions, found func(Finding)) error {
 	onlySecrets := len(o.Only) > 0 && !slices.ContainsFunc(o.Only, func(name string) bool { return name != "secrets" })
 	if onlySecrets {
-		plain, err := isPlainFile(file)
+		kind, err := fileKind(file)
 		if err != nil {
 			return fmt.Errorf("checking %s: %w", file, err)
 		}
-		if plain {
+		if kind == plainFile {
 			return checkPlain(file, o, found)
 		}
 	}

@@ -158,23 +158,35 @@ func checkGiant(ctx context.Context, s *store.Session, f store.Frame, r *redact.
 	return nil
 }
 
-// isPlainFile reports whether a file is neither a database nor the text form.
-func isPlainFile(path string) (bool, error) {
+// What a file is, by its first bytes.
+const (
+	plainFile = iota // no recording
+	textFile
+	databaseFile
+)
+
+// fileKind tells what a file is. A missing one is an error.
+func fileKind(path string) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return plainFile, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.IsDir() {
-		return false, errors.Join(err, errIfDir(info))
+		return plainFile, errors.Join(err, errIfDir(info))
 	}
 	begin := make([]byte, 64)
 	n, err := io.ReadFull(f, begin)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return false, err
+		return plainFile, err
 	}
-	begin = begin[:n]
-	return !bytes.HasPrefix(begin, []byte("SQLite format 3\x00")) && !bytes.HasPrefix(begin, []byte(`{"agentrec":`)), nil
+	switch begin = begin[:n]; {
+	case bytes.HasPrefix(begin, []byte("SQLite format 3\x00")):
+		return databaseFile, nil
+	case bytes.HasPrefix(begin, []byte(`{"agentrec":`)):
+		return textFile, nil
+	}
+	return plainFile, nil
 }
 
 func errIfDir(info os.FileInfo) error {

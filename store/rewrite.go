@@ -22,6 +22,9 @@ type Edit struct {
 	Giant func(f Frame, r io.Reader) (io.Reader, error)
 	// Event changes an event in place, but not when it happened.
 	Event func(e *Event) error
+	// Same says that the content stays what it was and only its form changes:
+	// the session is not marked edited.
+	Same bool
 	// Session changes Name, Tags, Host, Cwd, Argv and Reason of s in place.
 	Session func(s *Session) error
 }
@@ -252,7 +255,11 @@ func (r *rewriter) replace(tx *sql.Tx, temp *DB) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(r.ctx, `UPDATE session SET original = coalesce(original, chains), edited = 1, chains = ?, turn = turn + 1,
+	mark := "original = coalesce(original, chains), edited = 1, "
+	if r.edit.Same {
+		mark = ""
+	}
+	_, err = tx.ExecContext(r.ctx, "UPDATE session SET "+mark+`chains = ?, turn = turn + 1,
 		name = ?, host = ?, cwd = ?, argv = ?, reason = ? WHERE id = ?`,
 		packChains(r.to.chains), r.head.Name, r.head.Host, r.head.Cwd, string(argv), r.head.Reason, id)
 	return err

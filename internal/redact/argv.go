@@ -9,7 +9,7 @@ func (r *Redactor) Argv(argv []string) []string {
 	var before strength // what the word before says about this one
 	var kind string
 	for i, arg := range argv {
-		if before != nothing && r.value(&out[i], arg, kind, before) {
+		if before != nothing && r.valueOf(&out[i], arg, kind, before) {
 			before = nothing
 			continue
 		}
@@ -22,7 +22,7 @@ func (r *Redactor) Argv(argv []string) []string {
 				}
 			}
 			var token string
-			if how != nothing && r.value(&token, v, name, how) {
+			if how != nothing && r.valueOf(&token, v, name, how) {
 				out[i] = k + "=" + token
 				continue
 			}
@@ -37,9 +37,9 @@ func (r *Redactor) Argv(argv []string) []string {
 	return out
 }
 
-// value sets dst to the token for the value of a name and reports whether the
+// valueOf sets dst to the token for the value of a name and reports whether the
 // value is a secret.
-func (r *Redactor) value(dst *string, v, kind string, how strength) bool {
+func (r *Redactor) valueOf(dst *string, v, kind string, how strength) bool {
 	if strings.HasPrefix(v, "-") && !plausible([]byte(v), 16) || placeholder([]byte(v)) || how == weak && !plausible([]byte(v), shortest) {
 		return false
 	}
@@ -47,7 +47,10 @@ func (r *Redactor) value(dst *string, v, kind string, how strength) bool {
 		*dst = v
 		return true
 	}
-	*dst = r.Token(r.kindOf([]byte(v), kind), []byte(v))
+	if how == strong {
+		r.remember(value{v, kind})
+	}
+	*dst = r.Token(r.engine.Load().kindOf([]byte(v), kind), []byte(v))
 	return true
 }
 
@@ -76,7 +79,7 @@ func (r *Redactor) Header(name, value string) string {
 		head, rest = head+rest[:n], rest[n:]
 	}
 	var token string
-	if r.value(&token, rest, kind, how) {
+	if r.valueOf(&token, rest, kind, how) {
 		return head + token
 	}
 	return head + string(r.Text([]byte(rest)))
@@ -89,7 +92,7 @@ func (r *Redactor) Query(query string) string {
 		k, v, ok := strings.Cut(part, "=")
 		if kind, how := nameKind([]byte(k), true); ok && how != nothing {
 			var token string
-			if r.value(&token, v, kind, how) {
+			if r.valueOf(&token, v, kind, how) {
 				part = k + "=" + token
 			}
 		}

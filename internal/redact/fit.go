@@ -161,6 +161,7 @@ func (s *search) places(paths dialect.Paths) {
 		case c == '"':
 			if value := bytes.TrimSpace(text[i+1 : end-1]); len(value) > 0 {
 				s.add(v, i+1, end-1, kindOfPlace(place), 1)
+				s.hits[len(s.hits)-1].named = true
 			}
 		case c == '-' || isDigit(c):
 			s.add(v, i, end, kindOfPlace(place), 0)

@@ -31,6 +31,10 @@ type Giant struct {
 // Giant returns a redactor for a frame that comes in parts.
 func (r *Redactor) Giant() *Giant { return &Giant{r: r} }
 
+// Stream returns a redactor for text that comes in parts and is no frame, such
+// as a file of many lines.
+func (r *Redactor) Stream() *Giant { return &Giant{r: r, begun: true} }
+
 // Next takes the next part and returns what may be stored so far; it holds
 // back what could begin a secret. The result is valid until the next call.
 func (g *Giant) Next(part []byte) []byte {
@@ -63,8 +67,8 @@ func (g *Giant) window(last bool) {
 			g.begun, g.json = true, t[0] == '{' || t[0] == '['
 		}
 	}
-	s := &search{r: g.r, frame: g.buf}
-	if len(g.r.rules) > 0 || g.r.suspect(g.buf) {
+	s := &search{engine: g.r.engine.Load(), rules: g.r.rules, frame: g.buf}
+	if s.engine.rules || s.suspect(g.buf) {
 		s.look()
 	}
 	hits := s.hits
@@ -100,6 +104,7 @@ func (g *Giant) window(last bool) {
 		s.fit(g.from, g.inside)
 	}
 	s.name()
+	g.r.learn(g.buf, s.hits)
 	g.write(s.hits, cut)
 }
 

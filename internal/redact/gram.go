@@ -71,8 +71,8 @@ func newGrams(words []string, deep bool) *grams {
 
 // suspectPlain is suspect for a frame that has no escape which could hide a
 // part of a word; hidden says that it has one, and then nothing is decided.
-func (r *Redactor) suspectPlain(b []byte) (suspect, hidden bool) {
-	t := &r.grams.bucket
+func (e *engine) suspectPlain(b []byte) (suspect, hidden bool) {
+	t := &e.grams.bucket
 	i := 0
 	for ; i+8 <= len(b); i += 6 {
 		w := binary.LittleEndian.Uint64(b[i:]) | gramCase
@@ -81,7 +81,7 @@ func (r *Redactor) suspectPlain(b []byte) (suspect, hidden bool) {
 		}
 		for n := range 6 {
 			if at := t[gramHash(w>>(8*n))]; at != 0 {
-				if suspect, hidden = r.wordsAt(b, i+n, r.grams.lists[at-1]); suspect || hidden {
+				if suspect, hidden = e.wordsAt(b, i+n, e.grams.lists[at-1]); suspect || hidden {
 					return suspect, hidden
 				}
 			}
@@ -94,7 +94,7 @@ func (r *Redactor) suspectPlain(b []byte) (suspect, hidden bool) {
 		}
 		w := uint64(b[i]) | uint64(b[i+1])<<8 | uint64(third)<<16 | gramCase
 		if at := t[gramHash(w)]; at != 0 {
-			if suspect, hidden = r.wordsAt(b, i, r.grams.lists[at-1]); suspect || hidden {
+			if suspect, hidden = e.wordsAt(b, i, e.grams.lists[at-1]); suspect || hidden {
 				return suspect, hidden
 			}
 		}
@@ -103,16 +103,16 @@ func (r *Redactor) suspectPlain(b []byte) (suspect, hidden bool) {
 }
 
 // wordsAt takes a first look at the words of list that begin at start.
-func (r *Redactor) wordsAt(b []byte, start int, list []int) (suspect, hidden bool) {
+func (e *engine) wordsAt(b []byte, start int, list []int) (suspect, hidden bool) {
 next:
 	for _, id := range list {
 		if id < 0 {
-			if r.hides(b[start:]) {
+			if e.hides(b[start:]) {
 				return false, true
 			}
 			continue
 		}
-		p := &r.patterns[id]
+		p := &e.patterns[id]
 		if len(b)-start < len(p.word) {
 			continue
 		}
@@ -121,7 +121,7 @@ next:
 				continue next
 			}
 		}
-		if r.look(p, b, start, start+len(p.word), 0) {
+		if e.look(p, b, start, start+len(p.word), 0) {
 			return true, false
 		}
 	}
@@ -130,7 +130,7 @@ next:
 
 // hides reports whether b begins with an escape that can stand for a byte of a
 // word.
-func (r *Redactor) hides(b []byte) bool {
+func (e *engine) hides(b []byte) bool {
 	if len(b) < 2 || b[0] != '\\' {
 		return false
 	}
@@ -138,7 +138,7 @@ func (r *Redactor) hides(b []byte) bool {
 	case '/':
 		return true
 	case '\\':
-		return r.deep
+		return e.deep
 	case 'u':
 		return len(b) >= 4 && b[2] == '0' && b[3] == '0'
 	}

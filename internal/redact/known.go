@@ -28,11 +28,12 @@ type known struct {
 // value is compared.
 const anchorLen = 10
 
-// environment returns the secrets among KEY=VALUE pairs, with their kinds.
-func environment(pairs []string) (values, kinds []string) {
+// environment returns the secrets among KEY=VALUE pairs.
+func environment(pairs []string) []value {
+	var values []value
 	add := func(v, kind string) {
 		if v = strings.TrimSpace(v); !common(v) {
-			values, kinds = append(values, v), append(kinds, kind)
+			values = append(values, value{v, kind})
 		}
 	}
 	for _, pair := range pairs {
@@ -50,7 +51,7 @@ func environment(pairs []string) (values, kinds []string) {
 			add(v, kind)
 		}
 	}
-	return values, kinds
+	return values
 }
 
 // secretVariable returns the kind of secret that a variable of this name

@@ -14,6 +14,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"regexp"
+	"sync"
 	"sync/atomic"
 
 	"agentrec/internal/dialect"
@@ -30,14 +31,26 @@ type Options struct {
 
 // Redactor replaces secrets. Safe for concurrent use.
 type Redactor struct {
-	key      []byte
+	key     []byte
+	rules   []*regexp.Regexp
+	dialect atomic.Pointer[dialect.Dialect]
+	engine  atomic.Pointer[engine]
+
+	mu    sync.Mutex // guards what follows
+	known []value    // of which the engine was made
+}
+
+// value is a secret known by its value.
+type value struct{ text, kind string }
+
+// engine finds what could be a secret; it does not change once made.
+type engine struct {
 	auto     *automaton
 	grams    *grams // nil when a word is too short for it
 	patterns []pattern
-	rules    []*regexp.Regexp
+	rules    bool // there are rules: everything is looked at closely
 	raw      bool // a known value holds a backslash: look at frames as they are, too
 	deep     bool // a known value holds what JSON escapes: decode as deep as it goes
-	dialect  atomic.Pointer[dialect.Dialect]
 }
 
 // pattern is one word of the automaton and what it may be the beginning of.
@@ -74,32 +87,38 @@ func New(o Options) (*Redactor, error) {
 		}
 		r.rules = append(r.rules, re)
 	}
+	r.known = environment(append(o.Environ[:len(o.Environ):len(o.Environ)], dotEnv(o.DotEnv)...))
+	r.engine.Store(newEngine(r.known, len(r.rules) > 0))
+	return r, nil
+}
+
+func newEngine(values []value, rules bool) *engine {
+	e := &engine{rules: rules}
 	for i := range shapes {
-		r.patterns = append(r.patterns, pattern{word: folded(shapes[i].prefix), nature: aShape, shape: &shapes[i]})
+		e.patterns = append(e.patterns, pattern{word: folded(shapes[i].prefix), nature: aShape, shape: &shapes[i]})
 	}
 	for _, w := range anchors {
-		r.patterns = append(r.patterns, pattern{word: w, nature: aName})
+		e.patterns = append(e.patterns, pattern{word: w, nature: aName})
 	}
-	r.patterns = append(r.patterns, pattern{word: "bearer ", nature: aScheme}, pattern{word: "://", nature: aURL},
+	e.patterns = append(e.patterns, pattern{word: "bearer ", nature: aScheme}, pattern{word: "://", nature: aURL},
 		pattern{word: "-----begin ", nature: aPEM}, pattern{word: tokenOpen, nature: aToken})
-	values, kinds := environment(append(o.Environ[:len(o.Environ):len(o.Environ)], dotEnv(o.DotEnv)...))
-	for i, v := range values {
-		for _, k := range forms(v, kinds[i]) {
+	for _, v := range values {
+		for _, k := range forms(v.text, v.kind) {
 			if word := k.word(); word != "" {
-				r.patterns = append(r.patterns, pattern{word: word, nature: aKnown, known: &k})
+				e.patterns = append(e.patterns, pattern{word: word, nature: aKnown, known: &k})
 			}
 		}
-		for _, c := range []byte(v) {
-			r.raw = r.raw || c == '\\'
-			r.deep = r.deep || c == '\\' || c == '"' || c < ' '
+		for _, c := range []byte(v.text) {
+			e.raw = e.raw || c == '\\'
+			e.deep = e.deep || c == '\\' || c == '"' || c < ' '
 		}
 	}
-	words := make([]string, len(r.patterns))
-	for i, p := range r.patterns {
+	words := make([]string, len(e.patterns))
+	for i, p := range e.patterns {
 		words[i] = p.word
 	}
-	r.auto, r.grams = newAutomaton(words), newGrams(words, r.deep)
-	return r, nil
+	e.auto, e.grams = newAutomaton(words), newGrams(words, e.deep)
+	return e
 }
 
 // SetDialect adds the secret paths of a dialect. Frames under way in other
@@ -121,13 +140,15 @@ const passes = 8
 
 // Frame returns the frame with its secrets replaced, raw itself when it has
 // none. Valid JSON stays valid JSON; all bytes outside secrets stay. Doing it
-// again changes nothing.
+// again changes nothing. A secret found by its name is known from then on, and
+// found without its name too.
 func (r *Redactor) Frame(stream store.Stream, raw []byte) []byte {
 	for range passes {
 		hits := r.find(stream, raw)
 		if len(hits) == 0 {
 			break
 		}
+		r.learn(raw, hits)
 		raw = r.replace(raw, hits)
 	}
 	return raw
@@ -155,10 +176,11 @@ func (r *Redactor) Find(stream store.Stream, raw []byte) []Hit {
 // find returns the secrets of a frame, sorted and apart from each other.
 func (r *Redactor) find(stream store.Stream, raw []byte) []hit {
 	paths := r.secretPaths(stream, raw)
-	if paths.Empty() && len(r.rules) == 0 && !r.suspect(raw) {
+	e := r.engine.Load()
+	if paths.Empty() && !e.rules && !e.suspect(raw) {
 		return nil
 	}
-	s := &search{r: r, frame: raw}
+	s := &search{engine: e, rules: r.rules, frame: raw}
 	s.run(paths)
 	return s.hits
 }

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 
 	"agentrec/internal/dialect"
@@ -15,12 +16,14 @@ type hit struct {
 	level      int    // how often its bytes are decoded to get what was meant
 	quote      string // to write around its token, where the secret stood without
 	weak       bool   // found by a weak name alone
+	named      bool   // found by a name or place that says enough
 	in         quote  // what ends it, of a value in quotes of the frame itself
 }
 
 // search looks closely at one frame.
 type search struct {
-	r     *Redactor
+	*engine
+	rules []*regexp.Regexp
 	frame []byte
 	json  bool
 	hits  []hit
@@ -50,7 +53,7 @@ func (s *search) look() {
 		// In valid JSON with escapes the frame itself is not yet text: only
 		// the names in it are looked at, whose values end at real quotes.
 		s.scan(v, level == 0 && s.json && bytes.IndexByte(s.frame, '\\') >= 0)
-		if level > 0 && !v.deeper(s.r.deep || len(s.r.rules) > 0) {
+		if level > 0 && !v.deeper(s.deep || len(s.rules) > 0) {
 			break
 		}
 		v = decodeView(v)
@@ -63,7 +66,7 @@ func (s *search) look() {
 func (s *search) name() {
 	for i := range s.hits {
 		h := &s.hits[i]
-		h.kind = s.r.kindOf(decodeTimes(s.frame[h.start:h.end], h.level), h.kind)
+		h.kind = s.kindOf(decodeTimes(s.frame[h.start:h.end], h.level), h.kind)
 	}
 }
 
@@ -81,7 +84,7 @@ func (s *search) add(v *view, start, end int, kind string, decode int) {
 // scan looks for secrets in one view. namesOnly leaves out all but values in
 // quotes beside a name, and tokens.
 func (s *search) scan(v *view, namesOnly bool) {
-	a := s.r.auto
+	a := s.auto
 	s.shapeEnd, s.nameEnd = 0, 0
 	state := uint32(0)
 	for i, c := range v.text {
@@ -89,7 +92,7 @@ func (s *search) scan(v *view, namesOnly bool) {
 			continue
 		}
 		for _, id := range a.at(state) {
-			p := &s.r.patterns[id]
+			p := &s.patterns[id]
 			start := i + 1 - len(p.word)
 			switch {
 			case p.nature == aToken:
@@ -110,7 +113,7 @@ func (s *search) scan(v *view, namesOnly bool) {
 	if namesOnly {
 		return
 	}
-	for _, rule := range s.r.rules {
+	for _, rule := range s.rules {
 		for _, m := range rule.FindAllSubmatchIndex(v.text, -1) {
 			if len(m) > 2 && m[2] >= 0 {
 				m = m[2:]
@@ -213,7 +216,7 @@ func (s *search) merge() {
 		last.end = max(last.end, h.end)
 		if h.end-h.start > best {
 			best = h.end - h.start
-			last.kind, last.level, last.quote, last.in = h.kind, h.level, h.quote, h.in
+			last.kind, last.level, last.quote, last.in, last.named = h.kind, h.level, h.quote, h.in, h.named
 		}
 	}
 	s.hits = out
@@ -263,18 +266,18 @@ func (s *search) left(out []hit, h hit) []hit {
 
 // kindOf names a secret by what it is wherever that can be told, else by
 // where it stood, so that equal secrets get equal tokens in most places.
-func (r *Redactor) kindOf(secret []byte, context string) string {
+func (e *engine) kindOf(secret []byte, context string) string {
 	if len(secret) > 64<<10 {
 		return context
 	}
-	a := r.auto
+	a := e.auto
 	state, kind := uint32(0), context
 	for i, c := range secret[:min(len(secret), 64)] {
 		if state = a.step(state, c); state < a.limit || state == a.escape {
 			continue
 		}
 		for _, id := range a.at(state) {
-			p := &r.patterns[id]
+			p := &e.patterns[id]
 			start := i + 1 - len(p.word)
 			switch p.nature {
 			case aShape: // of several prefixes the longest says most

@@ -5,13 +5,13 @@ import "bytes"
 // suspect reports whether the frame may hold a secret or a token. It is the
 // hot path: one pass over the bytes, with those escapes of JSON decoded on the
 // way that can hide a part of a word. It may say yes wrongly, never no.
-func (r *Redactor) suspect(b []byte) bool {
-	if r.grams != nil {
-		if suspect, hidden := r.suspectPlain(b); !hidden {
+func (e *engine) suspect(b []byte) bool {
+	if e.grams != nil {
+		if suspect, hidden := e.suspectPlain(b); !hidden {
 			return suspect
 		}
 	}
-	a := r.auto
+	a := e.auto
 	next, class, limit := a.next, &a.class, a.limit
 	state, clean := uint32(0), 0 // clean: no escape from here on
 	for i := 0; i < len(b); i++ {
@@ -21,7 +21,7 @@ func (r *Redactor) suspect(b []byte) bool {
 			continue
 		}
 		if state != a.escape {
-			if r.mayBe(state, b, i+1, clean) {
+			if e.mayBe(state, b, i+1, clean) {
 				return true
 			}
 			continue
@@ -34,7 +34,7 @@ func (r *Redactor) suspect(b []byte) bool {
 		if i == len(b) {
 			break
 		}
-		if run > 1 && (r.deep || b[i] == '/' || b[i] == 'u') {
+		if run > 1 && (e.deep || b[i] == '/' || b[i] == 'u') {
 			return true
 		}
 		if run > 1 {
@@ -47,7 +47,7 @@ func (r *Redactor) suspect(b []byte) bool {
 		}
 		// b[i] is what the backslash escapes; in a text that is not JSON it
 		// may as well be the first letter of something.
-		if r.begins(b[i:]) {
+		if e.begins(b[i:]) {
 			return true
 		}
 		var buf [4]byte
@@ -65,16 +65,16 @@ func (r *Redactor) suspect(b []byte) bool {
 		i += n - 2
 		clean = i + 1
 	}
-	return r.raw && r.suspectRaw(b)
+	return e.raw && e.suspectRaw(b)
 }
 
 // suspectRaw looks for known values that hold backslashes in a text whose
 // backslashes are no escapes.
-func (r *Redactor) suspectRaw(b []byte) bool {
-	a := r.auto
+func (e *engine) suspectRaw(b []byte) bool {
+	a := e.auto
 	state := uint32(0)
 	for i, c := range b {
-		if state = a.step(state, c); state >= a.limit && state != a.escape && r.mayBe(state, b, i+1, 0) {
+		if state = a.step(state, c); state >= a.limit && state != a.escape && e.mayBe(state, b, i+1, 0) {
 			return true
 		}
 	}
@@ -82,8 +82,8 @@ func (r *Redactor) suspectRaw(b []byte) bool {
 }
 
 // begins reports whether a word may begin at the start of b.
-func (r *Redactor) begins(b []byte) bool {
-	a := r.auto
+func (e *engine) begins(b []byte) bool {
+	a := e.auto
 	state := uint32(0)
 	for n := 0; n < 3 && n < len(b); n++ {
 		if state = a.step(state, b[n]); a.depth[state/a.stride] != uint8(n+1) {
@@ -98,10 +98,10 @@ func (r *Redactor) begins(b []byte) bool {
 
 // mayBe takes a first look at the words that end before end. clean is the
 // index from which on b holds no escape.
-func (r *Redactor) mayBe(state uint32, b []byte, end, clean int) bool {
-	for _, id := range r.auto.at(state) {
-		p := &r.patterns[id]
-		if start := end - len(p.word); start < clean || r.look(p, b, start, end, clean) {
+func (e *engine) mayBe(state uint32, b []byte, end, clean int) bool {
+	for _, id := range e.auto.at(state) {
+		p := &e.patterns[id]
+		if start := end - len(p.word); start < clean || e.look(p, b, start, end, clean) {
 			return true
 		}
 	}
@@ -109,7 +109,7 @@ func (r *Redactor) mayBe(state uint32, b []byte, end, clean int) bool {
 }
 
 // look takes a first look at the word of p at [start,end).
-func (r *Redactor) look(p *pattern, b []byte, start, end, clean int) bool {
+func (e *engine) look(p *pattern, b []byte, start, end, clean int) bool {
 	switch p.nature {
 	case aShape:
 		return p.shape.begins(b, start)

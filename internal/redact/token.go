@@ -169,6 +169,21 @@ func (n *Numbering) Apply(b []byte) []byte {
 	return append(out, b...)
 }
 
+// Keep reserves the numbers of the numbered tokens in b: tokens that Apply meets
+// before them get others.
+func (n *Numbering) Keep(b []byte) {
+	for {
+		start, end := NextToken(b)
+		if start < 0 {
+			return
+		}
+		if _, mark, _ := splitToken(string(b[start:end])); len(mark) != markDigits {
+			n.names[mark], n.taken[mark] = mark, true
+		}
+		b = b[end:]
+	}
+}
+
 func (n *Numbering) number(mark string) string {
 	if name, ok := n.names[mark]; ok {
 		return name

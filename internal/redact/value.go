@@ -268,7 +268,7 @@ func (s *search) secret(v *view, from, end int, w rule, q quote) {
 	n := len(s.hits)
 	s.add(v, from, end, w.kind, decode)
 	if len(s.hits) > n {
-		s.hits[n].weak = w.how == weak
+		s.hits[n].weak, s.hits[n].named = w.how == weak, w.how == strong
 		if v.parent == nil {
 			s.hits[n].in = q
 		}

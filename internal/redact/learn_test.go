@@ -1,0 +1,31 @@
+package redact
+
+import (
+	"testing"
+
+	"agentrec/store"
+)
+
+func TestLearn(t *testing.T) {
+	r := testRedactor(t)
+	echo := []byte(`{"error":"Invalid key: \"local\/k3y-0001\"","b64":"bG9jYWwvazN5LTAwMDE="}`)
+	if got := r.Frame(store.Out, echo); &got[0] != &echo[0] {
+		t.Fatalf("known before it was seen: %s", got)
+	}
+	r.Frame(store.In, []byte(`{"config":{"api_key":"local/k3y-0001"},"secret":"password","token":"short"}`))
+	if got, want := show(r.Frame(store.Out, echo)), `{"error":"Invalid key: \"«api_key»\"","b64":"«api_key»="}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	prose := []byte(`{"t":"a short password"}`)
+	if got := r.Frame(store.Out, prose); &got[0] != &prose[0] {
+		t.Errorf("a common word was learned: %s", got)
+	}
+	r.Argv([]string{"agent", "--token", "abcdef12345", "--password=hunter2hunter2"})
+	if got, want := show(r.Text([]byte("abcdef12345 hunter2hunter2"))), "abcdef12345 «password»"; got != want {
+		t.Errorf("from argv: got %s, want %s", got, want)
+	}
+	r.Learn(store.In, []byte(`{"client_secret":"late-s3cret-9"}`))
+	if got := show(r.Text([]byte("late-s3cret-9"))); got != "«secret»" {
+		t.Errorf("Learn did not: %s", got)
+	}
+}
