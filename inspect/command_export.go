@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 )
 
@@ -16,17 +18,22 @@ and every command that takes a recording takes it.
 --onto OLD keeps each line of OLD whose frame says the same in this recording:
 equal but for what the dialect calls volatile, and for ids that were minted
 anew. So recording again makes a small diff. What is not in OLD is written with
-the ids that OLD has. Number, host and start of the session stand in the header.`,
+the ids that OLD has. Secrets that the recording still holds are taken out, and
+tokens get numbers: <redacted:api_key:1>. Number, host and start of the session stand in the header.`,
 		Example: `  agentrec export session.db > run.agentrec
   agentrec export session.db --session last --onto run.agentrec -o run.agentrec`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.File, o.Out = fileArg(args), cmd.OutOrStdout()
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			o.File, o.Out, o.Err, o.Environ = fileArg(args), cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Environ()
+			if o.DotEnv, err = readDotEnv(); err != nil {
+				return err
+			}
 			return export(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Session, "session", "", "only this session: its number, name or id, or last")
+	f.BoolVar(&o.NoRedact, "no-redact", false, "leave secrets in that the recording still holds")
 	f.StringVar(&o.Onto, "onto", "", "keep the lines of this text file that say the same")
 	f.StringVarP(&o.Output, "output", "o", "", "write this file, not stdout")
 	return cmd

@@ -20,6 +20,11 @@ type exportOptions struct {
 	Onto    string // a text file whose lines are kept where they say the same
 	Output  string // "" is stdout
 	Out     io.Writer
+	Err     io.Writer
+
+	NoRedact bool // secrets stay
+	Environ  []string
+	DotEnv   []byte
 }
 
 // export writes sessions in the text form.
@@ -32,6 +37,18 @@ func export(ctx context.Context, o exportOptions) error {
 	list, err := sessionsOf(ctx, db, o.Session)
 	if err != nil {
 		return err
+	}
+	clean, err := store.OpenTemp(ctx)
+	if err != nil {
+		return err
+	}
+	defer clean.Close()
+	list, taken, err := forOthers(ctx, db, clean, list, o)
+	if err != nil {
+		return err
+	}
+	if taken > 0 {
+		warn(o.Err, "secrets were taken out of %s; see agentrec check --only secrets %s", count(int(taken), "frame"), o.File)
 	}
 	write := func(w io.Writer) error {
 		for _, s := range list {
