@@ -53,8 +53,8 @@ pair() {
   local db=$tmp/$name.db reports=$tmp/$name.reports
 
   answers
-  shim "$tmp/$name-proxy" agentrec proxy --db "$db" --name "$name" -- \
-    env LLM_API_KEY="$secret" LLM_BASE_URL="$model" "$agent" "$@"
+  agentrec shim "$tmp/$name-proxy" --drop 9 -- proxy --db "$db" --name "$name" -- \
+    env LLM_API_KEY="$secret" LLM_BASE_URL="$model" "$agent" "$@" >/dev/null
   # phi 0.20 loses a race of its own now and then, with and without the proxy,
   # and tells its model "Tool call cancelled"; the last session counts.
   local i
@@ -69,14 +69,14 @@ pair() {
   whole "$db"
 
   # No phi and no model from here on.
-  shim "$tmp/$name-replay" agentrec replay "$db" --session last --report "$reports/"
+  agentrec shim "$tmp/$name-replay" --drop 9 -- replay "$db" --session last --report "$reports/" >/dev/null
   client "$package" "$tmp/$name-replay" "$tmp/replayed" || fail "$name: the SDK did not get through the replay"
   same "$name: what the SDK got" "$tmp/recorded" "$tmp/replayed"
   passed "$reports"
   absent "$secret" "$reports"/*
 
   # A client whose tool answers something else must be found out.
-  shim "$tmp/$name-changed" agentrec replay "$db" --session last --report "$reports-changed/"
+  agentrec shim "$tmp/$name-changed" --drop 9 -- replay "$db" --session last --report "$reports-changed/" >/dev/null
   client "$package" "$tmp/$name-changed" "$tmp/changed" 'Oslo: 30 °C' || true
   diverged "$reports-changed" 'Oslo: 30 °C'
   say "$name: recorded, replayed, a changed answer found"

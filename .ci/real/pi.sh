@@ -43,36 +43,21 @@ generation() {
   local version=$1 cli=$package/$2 db=$tmp/pi-$1.db reports=$tmp/pi-$1.reports
   answers
   settings
-  script "$tmp/proxy-$version.js" proxy --db "$db" --name "pi-$version" -- node "$cli"
+  agentrec shim "$tmp/proxy-$version.js" --js -- proxy --db "$db" --name "pi-$version" -- node "$cli" >/dev/null
   client "$tmp/proxy-$version.js" "$tmp/recorded" || fail "pi $version: the client did not get through the proxy"
   silence
   grep -q '^tool_execution_end \["bash",\[{"type":"text","text":"one\\ntwo\\n"}\],false\]$' "$tmp/recorded" || fail "pi $version: the tool did not run"
   whole "$db"
 
-  script "$tmp/replay-$version.js" replay "$db" --report "$reports/"
+  agentrec shim "$tmp/replay-$version.js" --js --drop 99 -- replay "$db" --report "$reports/" >/dev/null
   client "$tmp/replay-$version.js" "$tmp/replayed" || fail "pi $version: the client did not get through the replay"
   same "pi $version: what the client got" "$tmp/recorded" "$tmp/replayed"
   passed "$reports"
 
-  script "$tmp/changed-$version.js" replay "$db" --report "$reports-changed/"
+  agentrec shim "$tmp/changed-$version.js" --js --drop 99 -- replay "$db" --report "$reports-changed/" >/dev/null
   client "$tmp/changed-$version.js" "$tmp/changed" 'Make a listing of another directory' 2>/dev/null || true
   diverged "$reports-changed" 'another directory'
   say "pi $version: recorded, replayed, a changed prompt found"
-}
-
-# script FILE ARGUMENTS...: writes what RpcClient, which runs "node FILE", can
-# start: agentrec with ARGUMENTS, and what the client adds after a proxy's.
-script() {
-  local file=$1 list='' word
-  shift
-  for word in "$@"; do list="$list'$word', "; done
-  cat >"$file" <<JS
-const list = [$list];
-if (list[0] === "proxy") list.push(...process.argv.slice(2));
-const child = require("child_process").spawn("agentrec", list, { stdio: "inherit" });
-process.on("SIGTERM", () => child.kill("SIGTERM"));
-child.on("exit", (code, signal) => (signal ? process.kill(process.pid, "SIGKILL") : process.exit(code)));
-JS
 }
 
 pi 0.74.2 @earendil-works/pi-coding-agent@0.74.2

@@ -74,15 +74,6 @@ diverged() {
   grep -q -- "$2" "$1"/* || { cat "$1"/*; fail "no report in $1 names $2"; }
 }
 
-# shim FILE COMMAND...: writes an executable that becomes COMMAND, for clients
-# that accept only a path. What they add to it is dropped.
-shim() {
-  local file=$1
-  shift
-  { printf '#!/bin/sh\nexec'; printf " '%s'" "$@"; echo; } >"$file"
-  chmod +x "$file"
-}
-
 # answers: starts the scripted model; $model is its base URL and
 # $tmp/model.log gets a line a request.
 answers() {
