@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -84,6 +85,11 @@ func extend(t *table, source []byte, find func(string) (*table, []byte, error), 
 	out.Volatile = append(slices.Clone(base.Volatile), t.Volatile...)
 	out.Secret = append(slices.Clone(base.Secret), t.Secret...)
 	out.Slots = append(slices.Clone(t.Slots), base.Slots...)
+	out.Require = maps.Clone(base.Require)
+	if out.Require == nil {
+		out.Require = map[string]list{}
+	}
+	maps.Copy(out.Require, t.Require)
 	out.Clients = append(slices.Clone(base.Clients), t.Clients...)
 	out.Families = append(slices.Clone(t.Families), base.Families...)
 	out.Batch = t.Batch || base.Batch

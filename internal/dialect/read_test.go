@@ -51,6 +51,11 @@ func FuzzRead(f *testing.F) {
 			}
 			d.Volatile(stream, raw).Find(raw)
 			d.Secret(stream, raw).Find(raw)
+			for _, p := range d.Check(stream, raw) {
+				if p.Path == "" || p.Got == "" || p.Want == "" {
+					t.Errorf("%s: problem %+v", d.Name(), p)
+				}
+			}
 			if out := d.Refuse(raw, "no\nway"); out != nil && !Valid(out) {
 				t.Errorf("%s refuses with %q", d.Name(), out)
 			}

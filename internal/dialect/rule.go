@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"agentrec/store"
@@ -232,7 +233,12 @@ func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
 	try(e)
 	r.refusal, e = c.refusal(f.Refuse)
 	try(e)
-	r.require, e = c.requirements(f.Require)
+	require := maps.Clone(t.Require)
+	if require == nil {
+		require = map[string]list{}
+	}
+	maps.Copy(require, f.Require)
+	r.require, e = c.requirements(require)
 	try(e)
 	try(c.slots(r, append(f.Slots[:len(f.Slots):len(f.Slots)], t.Slots...), f.About))
 	if err != nil {

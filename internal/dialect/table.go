@@ -13,22 +13,23 @@ import (
 // A table as it stands in a file. TABLES.md says what every key means, and
 // schema.json is held to these structs by a test.
 type table struct {
-	Name      string      `yaml:"name"`
-	Title     string      `yaml:"title"`
-	Doc       string      `yaml:"doc"`
-	Extends   string      `yaml:"extends"`
-	Tag       string      `yaml:"tag"`
-	Lanes     string      `yaml:"lanes"`
-	Input     string      `yaml:"input"`
-	Batch     bool        `yaml:"batch"`
-	Recognise []recognise `yaml:"recognise"`
-	Argv      []string    `yaml:"argv"`
-	Volatile  list        `yaml:"volatile" merge:"add"`
-	Secret    list        `yaml:"secret" merge:"add"`
-	Slots     []slotSpec  `yaml:"slots" merge:"add"`
-	Refuse    yaml.Node   `yaml:"refuse"`
-	Clients   []Client    `yaml:"clients" merge:"add"`
-	Families  []family    `yaml:"families"`
+	Name      string          `yaml:"name"`
+	Title     string          `yaml:"title"`
+	Doc       string          `yaml:"doc"`
+	Extends   string          `yaml:"extends"`
+	Tag       string          `yaml:"tag"`
+	Lanes     string          `yaml:"lanes"`
+	Input     string          `yaml:"input"`
+	Batch     bool            `yaml:"batch"`
+	Recognise []recognise     `yaml:"recognise"`
+	Argv      []string        `yaml:"argv"`
+	Volatile  list            `yaml:"volatile" merge:"add"`
+	Secret    list            `yaml:"secret" merge:"add"`
+	Slots     []slotSpec      `yaml:"slots" merge:"add"`
+	Refuse    yaml.Node       `yaml:"refuse"`
+	Require   map[string]list `yaml:"require"`
+	Clients   []Client        `yaml:"clients" merge:"add"`
+	Families  []family        `yaml:"families"`
 }
 
 // recognise is a sign by which the first frames tell the dialect.
@@ -41,42 +42,42 @@ type recognise struct {
 // family says how the frames of one kind are read.
 type family struct {
 	line         int
-	Name         string            `yaml:"name"`
-	Doc          string            `yaml:"doc"`
-	Stream       string            `yaml:"stream"`
-	When         when              `yaml:"when" merge:"add"`
-	Label        list              `yaml:"label"`
-	Role         string            `yaml:"role"`
-	Class        string            `yaml:"class"`
-	ID           list              `yaml:"id"`
-	Key          list              `yaml:"key"`
-	Answers      list              `yaml:"answers"`
-	Handle       list              `yaml:"handle"`
-	Conversation list              `yaml:"conversation"`
-	Opens        list              `yaml:"opens"`
-	About        *aboutSpec        `yaml:"about"`
-	Cancel       *cancelSpec       `yaml:"cancel"`
-	Together     list              `yaml:"together"`
-	First        bool              `yaml:"first"`
-	Turn         bool              `yaml:"turn"`
-	Ends         *truth            `yaml:"ends"`
-	Failed       *truth            `yaml:"failed"`
-	Shows        string            `yaml:"shows"`
-	Text         list              `yaml:"text"`
-	Delta        string            `yaml:"delta"`
-	Part         list              `yaml:"part"`
-	Call         list              `yaml:"call"`
-	Tool         list              `yaml:"tool"`
-	Args         list              `yaml:"args"`
-	Agent        list              `yaml:"agent"`
-	Usage        *usageSpec        `yaml:"usage"`
-	Slots        []slotSpec        `yaml:"slots" merge:"add"`
-	Inner        *innerSpec        `yaml:"inner"`
-	Volatile     list              `yaml:"volatile" merge:"add"`
-	Secret       list              `yaml:"secret" merge:"add"`
-	Refuse       yaml.Node         `yaml:"refuse"`
-	Require      map[string]string `yaml:"require" merge:"add"`
-	Cases        []family          `yaml:"cases"`
+	Name         string          `yaml:"name"`
+	Doc          string          `yaml:"doc"`
+	Stream       string          `yaml:"stream"`
+	When         when            `yaml:"when" merge:"add"`
+	Label        list            `yaml:"label"`
+	Role         string          `yaml:"role"`
+	Class        string          `yaml:"class"`
+	ID           list            `yaml:"id"`
+	Key          list            `yaml:"key"`
+	Answers      list            `yaml:"answers"`
+	Handle       list            `yaml:"handle"`
+	Conversation list            `yaml:"conversation"`
+	Opens        list            `yaml:"opens"`
+	About        *aboutSpec      `yaml:"about"`
+	Cancel       *cancelSpec     `yaml:"cancel"`
+	Together     list            `yaml:"together"`
+	First        bool            `yaml:"first"`
+	Turn         bool            `yaml:"turn"`
+	Ends         *truth          `yaml:"ends"`
+	Failed       *truth          `yaml:"failed"`
+	Shows        string          `yaml:"shows"`
+	Text         list            `yaml:"text"`
+	Delta        string          `yaml:"delta"`
+	Part         list            `yaml:"part"`
+	Call         list            `yaml:"call"`
+	Tool         list            `yaml:"tool"`
+	Args         list            `yaml:"args"`
+	Agent        list            `yaml:"agent"`
+	Usage        *usageSpec      `yaml:"usage"`
+	Slots        []slotSpec      `yaml:"slots" merge:"add"`
+	Inner        *innerSpec      `yaml:"inner"`
+	Volatile     list            `yaml:"volatile" merge:"add"`
+	Secret       list            `yaml:"secret" merge:"add"`
+	Refuse       yaml.Node       `yaml:"refuse"`
+	Require      map[string]list `yaml:"require" merge:"add"`
+	Cases        []family        `yaml:"cases"`
 }
 
 type aboutSpec struct {

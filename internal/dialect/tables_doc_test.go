@@ -93,6 +93,7 @@ func TestTableErrors(t *testing.T) {
 		{"name: x\nfamilies:\n  - {name: a, volatile: a..b}\n", `a key is empty`},
 		{"name: x\nfamilies:\n  - {name: a, slots: [{path: a}]}\n", `a slot needs space: NAME and minted: client or agent`},
 		{"name: x\nfamilies:\n  - {name: a, require: {b: strin}}\n", `require b cannot be "strin"`},
+		{"name: x\nfamilies:\n  - {name: a, require: {'b.*': string}}\n", `require b.* ends in a wildcard`},
 		{"name: x\nfamilies:\n  - {name: a, inner: {path: b, dialect: nope}}\n", `there is no dialect "nope"`},
 		{"name: x\nfamilies:\n  - {name: a, ends: maybe}\n", `line 3: write true, false, or conditions`},
 		{"name: X y\nfamilies: [{name: a}]\n", `a table needs a name of lower-case letters`},
