@@ -35,6 +35,7 @@ func Commands() []*cobra.Command {
 		newDialect(),
 		newGrep(),
 		newStats(),
+		newDiff(),
 	}
 }
 
