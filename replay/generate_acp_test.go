@@ -237,7 +237,7 @@ func (a *acpAgent) step(r *acpRun) {
 		case r.pending > 0:
 			return // goes on when answered
 		case r.steps == 0 || r.stopped:
-			w.toClient(map[string]any{"jsonrpc": "2.0", "id": r.prompt, "result": map[string]any{"stopReason": "end_turn"}}, r.causes, r.outs, false)
+			r.outs = append(r.outs, w.toClient(map[string]any{"jsonrpc": "2.0", "id": r.prompt, "result": map[string]any{"stopReason": "end_turn"}}, r.causes, r.outs, false))
 			r.prompt = nil
 			if w.rng.IntN(4) == 0 {
 				r.outs = append(r.outs, a.update(r, "late"))

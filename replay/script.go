@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"slices"
 
 	"agentrec/internal/dialect"
@@ -151,6 +152,7 @@ type builder struct {
 	convs  map[string]int32
 	facts  []fact // by item
 	minted map[string]int32
+	tokens [][]byte // the values in minted, up to one more than maxTokens
 	group  map[string]int32
 	named  map[int32]bool // conversations that an in frame has named
 	opener map[int32]opening
@@ -243,7 +245,7 @@ func (b *builder) frame(f store.Frame) {
 		s.outs++
 		b.out(self, target, &r)
 	}
-	if len(f.Raw) > 0 && r.JSON {
+	if len(f.Raw) > 0 && r.JSON && (f.Stream == store.In || b.maySlot(&r, f.Raw)) {
 		b.slots(self, f)
 	}
 }
@@ -460,6 +462,24 @@ func (b *builder) out(self, target int32, r *dialect.Reading) {
 	}
 }
 
+// maySlot reports whether an out frame may hold an id that matters: only a
+// reference to a request does, or a value that the client has minted. Most
+// frames of a long stream hold neither, and looking costs as much as reading.
+func (b *builder) maySlot(r *dialect.Reading, raw []byte) bool {
+	if r.ID != "" || r.About != "" || r.Target != "" || r.Inner != nil || len(r.Members) > 0 || len(b.tokens) > maxTokens {
+		return true
+	}
+	for _, token := range b.tokens {
+		if bytes.Contains(raw, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxTokens is how many minted values are worth looking for one by one.
+const maxTokens = 16
+
 // slots notes what a frame's ids point at and what the client minted.
 func (b *builder) slots(self int32, f store.Frame) {
 	s := b.s
@@ -478,7 +498,11 @@ func (b *builder) slots(self int32, f store.Frame) {
 				s.more[self] = append(s.more[self], q)
 			}
 		case slot.ByClient && f.Stream == store.In && slot.Mints:
-			b.minted[naming(slot.Namespace, token)] = self
+			key := naming(slot.Namespace, token)
+			if b.minted[key] == 0 && len(b.tokens) <= maxTokens {
+				b.tokens = append(b.tokens, []byte(token))
+			}
+			b.minted[key] = self
 		case slot.ByClient && f.Stream == store.Out:
 			if m := b.minted[naming(slot.Namespace, token)]; m != 0 {
 				s.more[self] = append(s.more[self], m)
