@@ -19,7 +19,7 @@ type Recorder func(ctx context.Context, file string, argv []string) error
 
 // Commands returns the commands of this package for the root command.
 func Commands(record Recorder) []*cobra.Command {
-	return []*cobra.Command{replayCommand(record)}
+	return []*cobra.Command{replayCommand(record), reportCommand()}
 }
 
 func replayCommand(record Recorder) *cobra.Command {
@@ -105,7 +105,7 @@ diverged and 4 when FILE cannot be played.`,
 	f.StringVar(&pace, "pace", "fast", "fast, recorded, or xN for N times the recorded speed")
 	f.DurationVar(&o.PaceCap, "pace-cap", 0, "longest pause with --pace, 0 for none")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence after which a stall is reported, 0 for never")
-	f.StringVar(&o.Report, "report", "", "write the verdict to FILE.json, or into a directory, a file for each process")
+	f.StringVar(&o.Report, "report", "", "write the verdict to FILE.json, .xml or .tap, or into a directory, a file for each process")
 	f.StringVar(&mode, "record", "once", "with CMD: once records a missing FILE, always, never")
 	return cmd
 }

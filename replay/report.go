@@ -63,6 +63,8 @@ type reporter struct {
 // reportFormats are the formats of report files by their extension.
 var reportFormats = map[string]func(*Report) ([]byte, error){
 	".json": reportJSON,
+	".xml":  func(r *Report) ([]byte, error) { return junit([]*Report{r}) },
+	".tap":  func(r *Report) ([]byte, error) { return tap([]*Report{r}) },
 }
 
 // newReporter starts a reporter; where names a file by its extension, or a

@@ -377,6 +377,9 @@ func (p *player) verdict() error {
 	p.v.close(p.e, failed != nil)
 	r := p.report("done")
 	p.side.write([]byte(summary(r, p.v.quiet-maxLoud)))
+	if os.Getenv("GITHUB_ACTIONS") == "true" {
+		p.side.write([]byte(annotations(r)))
+	}
 	p.side.close()
 	if p.reporter != nil {
 		if err := p.reporter.close(r); err != nil {
