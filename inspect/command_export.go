@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,10 +20,20 @@ and every command that takes a recording takes it.
 equal but for what the dialect calls volatile, and for ids that were minted
 anew. So recording again makes a small diff. What is not in OLD is written with
 the ids that OLD has. Secrets that the recording still holds are taken out, and
-tokens get numbers: <redacted:api_key:1>. Number, host and start of the session stand in the header.`,
+tokens get numbers: <redacted:api_key:1>. Number, host and start of the session stand in the header.
+
+--html writes one session as a page for a browser instead: its conversation and
+timeline, with no script and nothing fetched from anywhere.`,
 		Example: `  agentrec export session.db > run.agentrec
-  agentrec export session.db --session last --onto run.agentrec -o run.agentrec`,
+  agentrec export session.db --session last --onto run.agentrec -o run.agentrec
+  agentrec export session.db --session last --html -o run.html`,
 		Args: cobra.MaximumNArgs(1),
+		PreRunE: func(*cobra.Command, []string) error {
+			if o.HTML && o.Onto != "" {
+				return errors.New("--onto is about the text form: leave out --html")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.File, o.Out, o.Err, o.Environ = fileArg(args), cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Environ()
 			if o.DotEnv, err = readDotEnv(); err != nil {
@@ -35,6 +46,7 @@ tokens get numbers: <redacted:api_key:1>. Number, host and start of the session 
 	f.StringVar(&o.Session, "session", "", "only this session: its number, name or id, or last")
 	f.BoolVar(&o.NoRedact, "no-redact", false, "leave secrets in that the recording still holds")
 	f.StringVar(&o.Onto, "onto", "", "keep the lines of this text file that say the same")
+	f.BoolVar(&o.HTML, "html", false, "write one session as a page for a browser")
 	f.StringVarP(&o.Output, "output", "o", "", "write this file, not stdout")
 	return cmd
 }

@@ -19,6 +19,7 @@ type exportOptions struct {
 	Session string // "" is all
 	Onto    string // a text file whose lines are kept where they say the same
 	Output  string // "" is stdout
+	HTML    bool   // a page to read, not the text form
 	Out     io.Writer
 	Err     io.Writer
 
@@ -27,15 +28,21 @@ type exportOptions struct {
 	DotEnv   []byte
 }
 
-// export writes sessions in the text form.
+// export writes sessions in the text form, or one as a page.
 func export(ctx context.Context, o exportOptions) error {
 	db, err := tape.Open(ctx, o.File)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	list, err := sessionsOf(ctx, db, o.Session)
-	if err != nil {
+	var list []*store.Session
+	if o.HTML { // a page is about one session
+		s, err := db.Find(ctx, o.Session)
+		if err != nil {
+			return err
+		}
+		list = []*store.Session{s}
+	} else if list, err = sessionsOf(ctx, db, o.Session); err != nil {
 		return err
 	}
 	clean, err := store.OpenTemp(ctx)
@@ -51,6 +58,9 @@ func export(ctx context.Context, o exportOptions) error {
 		warn(o.Err, "secrets were taken out of %s; see agentrec check --only secrets %s", count(int(taken), "frame"), o.File)
 	}
 	write := func(w io.Writer) error {
+		if o.HTML {
+			return exportHTML(ctx, w, o.File, list[0])
+		}
 		for _, s := range list {
 			if err := store.WriteText(ctx, w, s); err != nil {
 				return err

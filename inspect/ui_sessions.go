@@ -118,7 +118,7 @@ func (u *ui) sessionsView() error {
 				old := r.list[i]
 				list[i].Agent, list[i].Turns, list[i].Calls, list[i].Errors, list[i].known = old.Agent, old.Turns, old.Calls, old.Errors, old.known
 				list[i].Dialect = old.Dialect
-				same = same && old.Frames == list[i].Frames && old.State == list[i].State
+				same = same && old.Frames == list[i].Frames && old.State == list[i].State && old.Name == list[i].Name && tagText(old.Tags) == tagText(list[i].Tags)
 			} else {
 				same = false
 			}
@@ -158,6 +158,7 @@ func (u *ui) sessionsView() error {
 		}
 		return r.sessions[r.shown[p.sel]], nil
 	}
+	var marked *store.Session
 	open := func(string) error {
 		s, err := selected()
 		if err != nil {
@@ -180,6 +181,80 @@ func (u *ui) sessionsView() error {
 			u.say(toneDim, "sorted by "+next)
 			return nil
 		}, args: func() []string { return sortNames }},
+		{name: "mark", keys: []string{"m", "Space"}, help: "mark the session for a comparison", do: func(string) error {
+			s, err := selected()
+			if err == nil {
+				marked = s
+				u.say(toneGood, fmt.Sprintf("session %d is marked; = compares another with it", s.ID))
+			}
+			return err
+		}},
+		{name: "compare", keys: []string{"="}, bar: "compare", help: "compare with the marked session, or with the one below", do: func(string) error {
+			s, err := selected()
+			if err != nil {
+				return err
+			}
+			other := marked
+			if other == nil || other.ID == s.ID {
+				if p.sel+1 >= r.Len() {
+					return errors.New("nothing to compare with: m marks a session")
+				}
+				other = r.sessions[r.shown[p.sel+1]]
+			}
+			return u.compare(other, s)
+		}},
+		{name: "rename", keys: []string{"r"}, help: "give the session another name", do: func(arg string) error {
+			s, err := selected()
+			if err != nil {
+				return err
+			}
+			set := func(name string) {
+				u.change(s, load, func(db *store.DB, s *store.Session) error { return db.Rename(u.ctx, s, name) })
+			}
+			if arg != "" {
+				set(arg)
+				return nil
+			}
+			u.typeLine("name: ", visible(s.Name), nil, set)
+			return nil
+		}},
+		{name: "tag", keys: []string{"t"}, help: "set a tag, KEY=VALUE, or remove one, KEY", do: func(arg string) error {
+			s, err := selected()
+			if err != nil {
+				return err
+			}
+			set := func(text string) {
+				u.change(s, load, func(db *store.DB, s *store.Session) error {
+					if key, value, ok := strings.Cut(text, "="); ok {
+						return db.SetTag(u.ctx, s, key, value)
+					}
+					return db.Untag(u.ctx, s, text)
+				})
+			}
+			if arg != "" {
+				set(arg)
+				return nil
+			}
+			u.typeLine("tag: ", "", nil, set)
+			return nil
+		}},
+		{name: "delete", keys: []string{"Delete"}, help: "delete the session, after asking", do: func(string) error {
+			s, err := selected()
+			if err != nil {
+				return err
+			}
+			u.ask(fmt.Sprintf("delete session %d %s for good? y deletes", s.ID, visibleCut(s.Name, 30)), func(key string) {
+				if key == "y" {
+					u.change(s, load, func(db *store.DB, s *store.Session) error {
+						if err := db.Delete(u.ctx, s); err != nil {
+							return err
+						}
+						return db.Scrub(u.ctx)
+					})
+				}
+			})
+			return nil
+		}},
 		{name: "filter", keys: []string{"f"}, bar: "filter", help: "show only sessions with these words", do: func(arg string) error {
 			set := func(text string) { r.filter = lower(text); r.arrange() }
 			if arg != "" {
@@ -193,6 +268,22 @@ func (u *ui) sessionsView() error {
 	v.search = searchLines(p)
 	u.push(v)
 	return nil
+}
+
+// change opens the database for writing, changes a session of it and reads the
+// list again. The UI itself only ever reads.
+func (u *ui) change(s *store.Session, load func() (bool, error), do func(db *store.DB, s *store.Session) error) {
+	err := manage(u.ctx, manageOptions{DB: u.path, Sessions: []string{s.UID}}, func(db *store.DB, list []*store.Session) error {
+		return do(db, list[0])
+	})
+	if err == nil {
+		_, err = load()
+	}
+	if err != nil {
+		u.fail(err)
+		return
+	}
+	u.say(toneGood, "done")
 }
 
 // dashTo returns s, or other when it is empty.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,6 +146,27 @@ func TestSearchAndFilter(t *testing.T) {
 	d.types("").wants("Say hello")
 }
 
+func TestManageSessions(t *testing.T) {
+	path := record(t, "first", phiSteps)
+	recordInto(t, path, "second", phiSteps[:9])
+	d := drive(t, path, 120, 24)
+	d.path = path
+	d.settle()
+	d.wants("first", "second", "2 sessions")
+	d.keys("r")
+	d.root.input.field.SetText("")
+	d.types("renamed").wants("renamed", "first")
+	d.keys("t").types("ticket=42").wants("ticket=42")
+	d.keys("=").settle()
+	d.wants("Say hello", "3 differences", " < ").keys("d", "Space").wants("left", "call get_weather").keys("Esc")
+	d.keys("s", "s").wants("sorted by lasted").keys("f").types("renamed").wants(`1 of 2 with "renamed"`)
+	d.keys("Delete").wants("delete session 2 renamed for good?").keys("n").wants("1 of 2")
+	d.keys("Delete", "y").wants("1 session")
+	d.keys("f")
+	d.root.input.field.SetText("")
+	d.types("").wants("first")
+}
+
 // Every key of every view does something, says something or is reported; none
 // breaks the screen, on three sizes.
 func TestEveryKey(t *testing.T) {
@@ -261,6 +283,27 @@ func TestFollow(t *testing.T) {
 	d.wants("exit status 3")
 }
 
+// watched is a screen whose text others may read while it is drawn on.
+type watched struct {
+	tcell.SimulationScreen
+	mu    sync.Mutex
+	shown string
+}
+
+func (w *watched) Show() {
+	w.SimulationScreen.Show()
+	text := strings.Join(rowsOf(w.SimulationScreen), "\n")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shown = text
+}
+
+func (w *watched) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shown
+}
+
 // The real event loop starts, draws, takes keys and ends, and leaves nothing
 // behind.
 func TestRun(t *testing.T) {
@@ -269,7 +312,7 @@ func TestRun(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			screen := tcell.NewSimulationScreen("UTF-8")
+			screen := &watched{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}
 			ended := make(chan error, 1)
 			go func() { ended <- runInspect(ctx, inspectOptions{File: path, Screen: screen, Out: nothing{}}) }()
 			deadline := time.After(20 * time.Second)
@@ -280,7 +323,7 @@ func TestRun(t *testing.T) {
 				case <-deadline:
 					t.Fatal("nothing was drawn")
 				case <-time.After(20 * time.Millisecond):
-					seen = strings.Contains(strings.Join(rowsOf(screen), "\n"), "Say hello")
+					seen = strings.Contains(screen.text(), "Say hello")
 				}
 			}
 			if how == "quit" {

@@ -1,0 +1,77 @@
+package inspect
+
+import (
+	"strings"
+	"testing"
+
+	"agentrec/internal/tape"
+	"agentrec/internal/transcript"
+)
+
+func TestCompareItems(t *testing.T) {
+	changed := append([]step(nil), phiSteps...)
+	changed[11].raw = strings.Replace(changed[11].raw, "It is", "Perhaps", 1)
+	extra := append(append([]step(nil), phiSteps[:7]...), phiSteps[8:]...) // without the line on stderr
+	for name, c := range map[string]struct {
+		steps          []step
+		left, right, x int // only left, only right, changed
+	}{
+		"equal": {phiSteps, 0, 0, 0}, "a changed text": {changed, 0, 0, 1}, "a missing line": {extra, 1, 0, 0}, "nothing": {nil, 10, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := derived(t, phiSteps), derived(t, c.steps)
+			list, err := compareItems(t.Context(), a, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left, right, x := 0, 0, 0
+			lastA, lastB := -1, -1
+			for _, p := range list {
+				switch {
+				case p.b < 0:
+					left++
+				case p.a < 0:
+					right++
+				case !p.same:
+					x++
+				}
+				if p.a >= 0 {
+					if p.a != lastA+1 {
+						t.Fatalf("item %d after %d at the left", p.a, lastA)
+					}
+					lastA = p.a
+				}
+				if p.b >= 0 {
+					if p.b != lastB+1 {
+						t.Fatalf("item %d after %d at the right", p.b, lastB)
+					}
+					lastB = p.b
+				}
+			}
+			if lastA != a.Len()-1 || lastB != b.Len()-1 {
+				t.Errorf("ends at %d and %d of %d and %d items", lastA, lastB, a.Len(), b.Len())
+			}
+			if left != c.left || right != c.right || x != c.x {
+				t.Errorf("%d only left, %d only right, %d changed; want %d, %d, %d", left, right, x, c.left, c.right, c.x)
+			}
+		})
+	}
+}
+
+func derived(t *testing.T, steps []step) *transcript.Transcript {
+	t.Helper()
+	db, err := tape.Open(t.Context(), record(t, "demo", steps))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	s, err := db.Find(t.Context(), "last")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := transcript.Build(t.Context(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}

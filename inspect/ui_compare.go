@@ -1,0 +1,168 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// compareRows is two sessions side by side.
+type compareRows struct {
+	a, b *story
+	list []couple
+	open map[int]bool
+	memo [2]memo[line]
+}
+
+// Len returns the number of rows.
+func (r *compareRows) Len() int { return len(r.list) }
+
+// Item returns a row: the items of both sessions beside each other, and below
+// them what they say when the row is open.
+func (r *compareRows) Item(i, width int) []line {
+	c := r.list[i]
+	half := (width - 3) / 2
+	mark, tn := " ", toneDim
+	switch {
+	case c.a < 0:
+		mark, tn = ">", toneGood
+	case c.b < 0:
+		mark, tn = "<", toneError
+	case !c.same:
+		mark, tn = "≠", toneAsk
+	}
+	out := []line{r.side(0, c.a, half).add(tn, " "+mark+" ").and(r.side(1, c.b, half))}
+	if !r.open[i] {
+		return out
+	}
+	for side, index := range [2]int{c.a, c.b} {
+		if index < 0 {
+			continue
+		}
+		it := r.story(side).item(index, maxBlock)
+		out = append(out, line{{[2]string{"left", "right"}[side], toneStrong}})
+		out = append(out, block(it.Item, it.Said, width)...)
+	}
+	return out
+}
+
+func (r *compareRows) story(side int) *story { return [2]*story{r.a, r.b}[side] }
+
+// side is one half of a row.
+func (r *compareRows) side(side, index, width int) line {
+	if index < 0 {
+		return line{}.pad(tonePlain, "", width)
+	}
+	s := r.story(side)
+	it := s.t.Item(index)
+	return r.memo[side].get(index, it, width, func() line {
+		full := s.item(index, 4*maxRow)
+		if it.Kind == transcript.KindEvent {
+			text, tn := event(it.Event)
+			return line{}.pad(tn, text, width)
+		}
+		tn := toneOf(it)
+		if it.Failed {
+			tn = toneError
+		}
+		nameWidth := min(14, width/3)
+		return line{}.pad(tn, name(it), nameWidth).add(tonePlain, " ").pad(textTone(full, tn), visibleCut(rowSummary(full), width), max(width-nameWidth-1, 1))
+	})
+}
+
+// compare shows two sessions side by side once they have been read.
+func (u *ui) compare(a, b *store.Session) error {
+	ctx, cancel := context.WithCancel(u.ctx)
+	r := &compareRows{open: map[int]bool{}}
+	stories := [2]*story{}
+	for i, s := range []*store.Session{a, b} {
+		d, err := dialectOf(ctx, s, "")
+		if err != nil {
+			cancel()
+			return err
+		}
+		own := *s
+		stories[i] = newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d})
+	}
+	r.a, r.b = stories[0], stories[1]
+	p := newPane(u.theme, r)
+	ready := false
+	v := &view{name: "compare", pane: p, close: cancel, search: searchLines(p)}
+	v.title = func() line {
+		return plain(fmt.Sprintf(" %d %s  |  %d %s", a.ID, visibleCut(a.Name, 30), b.ID, visibleCut(b.Name, 30)))
+	}
+	v.status = func() line {
+		if !ready {
+			return line{{"comparing... ", toneAsk}}
+		}
+		differ := 0
+		for _, c := range r.list {
+			if !c.same {
+				differ++
+			}
+		}
+		if differ == 0 {
+			return line{{"no differences", toneGood}}
+		}
+		return line{{count(differ, "difference") + "  ", toneAsk}, {fmt.Sprintf("%d/%d", p.sel+1, len(r.list)), toneDim}}
+	}
+	u.workers.Go(func() {
+		var ts [2]*transcript.Transcript
+		var err error
+		for i, s := range stories {
+			if ts[i], err = s.derive(ctx); err != nil {
+				break
+			}
+		}
+		var list []couple
+		if err == nil {
+			list, err = compareItems(ctx, ts[0], ts[1])
+		}
+		u.post(func() {
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				u.fail(err)
+				return
+			}
+			r.a.t, r.b.t, r.list, ready = ts[0], ts[1], list, true
+		})
+	})
+	next := func(step int) func(string) error {
+		return func(string) error {
+			for i := p.sel + step; i >= 0 && i < len(r.list); i += step {
+				if !r.list[i].same {
+					p.to(i)
+					return nil
+				}
+			}
+			return errors.New("no more differences that way")
+		}
+	}
+	show := func(side int) func(string) error {
+		return func(string) error {
+			if p.sel >= len(r.list) {
+				return errors.New("nothing to open yet")
+			}
+			index := [2]int{r.list[p.sel].a, r.list[p.sel].b}[side]
+			if index < 0 {
+				return errors.New("there is nothing on that side")
+			}
+			su := &sessionUI{u: u, story: r.story(side), seq: 1}
+			return su.openFrame(max(r.story(side).t.Item(index).Seq, 1))
+		}
+	}
+	v.commands = []command{
+		{name: "unfold", keys: []string{"Space", "Enter"}, bar: "unfold", help: "show what both sides say, or fold it", do: func(string) error { r.open[p.sel] = !r.open[p.sel]; return nil }},
+		{name: "next-difference", keys: []string{"d"}, bar: "difference", help: "next difference", do: next(1)},
+		{name: "previous-difference", keys: []string{"D"}, help: "difference before", do: next(-1)},
+		{name: "left-frame", keys: []string{"<"}, bar: "left", help: "the frame at the left", do: show(0)},
+		{name: "right-frame", keys: []string{">"}, bar: "right", help: "the frame at the right", do: show(1)},
+	}
+	u.push(v)
+	return nil
+}
