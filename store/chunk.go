@@ -19,12 +19,19 @@ const (
 	// alone is the length from which a frame gets a chunk for itself, so that
 	// reading its neighbours does not unpack it, nor the other way round.
 	alone = chunkRaw
+	// chunkMost is how much fills a chunk of long frames that repeat each
+	// other, as agents send that repeat a whole message for each word: together
+	// they take little more than one of them.
+	chunkMost = 1 << 20
+	// long is the length from which to look for that; of shorter ones enough
+	// stand in any chunk.
+	long = 32 << 10
 	// partRaw is the most that one part of a giant holds.
 	partRaw = 1 << 20
 
 	// maxPayload bounds what a chunk may unpack to, maxPacked what it may
 	// take in the file, maxColumns its columns unpacked.
-	maxPayload = chunkRaw + MaxRaw
+	maxPayload = chunkMost + MaxRaw
 	maxPacked  = maxPayload + 1<<20
 	maxColumns = chunkFrames * (1 + binary.MaxVarintLen64*2)
 

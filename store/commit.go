@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // ErrEnded is returned by Resume for a session that was closed or cut.
@@ -17,7 +19,8 @@ var ErrEnded = errors.New("the session has ended")
 
 var errTaken = errors.New("another writer changed the session, or it was deleted")
 
-// Begin starts a new session and commits its row.
+// Begin starts a new session and commits its row. ErrExists when there is one
+// with its UID.
 func (db *DB) Begin(ctx context.Context, s Start) (*Writer, error) {
 	if db.write == nil {
 		return nil, fmt.Errorf("beginning a session: %s is open for reading only", db.path)
@@ -58,8 +61,12 @@ func (db *DB) Begin(ctx context.Context, s Start) (*Writer, error) {
 		}
 		return w.load(ctx, tx)
 	})
+	var failed *sqlite.Error
+	if errors.As(err, &failed) && failed.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+		err = ErrExists
+	}
 	if err != nil {
-		return nil, fmt.Errorf("beginning a session in %s: %w", db.path, err)
+		return nil, fmt.Errorf("beginning session %s in %s: %w", s.UID, db.path, err)
 	}
 	return w, nil
 }

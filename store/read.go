@@ -181,11 +181,12 @@ func (db *DB) nextOnce(ctx context.Context, pool *sql.DB, session, seq, to int64
 }
 
 func openRows(ctx context.Context, q queryer, session, from, to int64, raw bool) ([]Frame, error) {
-	query := `SELECT id, kind, time, size, NULL FROM frame WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`
+	most := -1 // of payload bytes
 	if raw {
-		query = `SELECT id, kind, time, size, iif(length(raw) <= 16777216, raw, NULL) FROM frame WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`
+		most = MaxRaw
 	}
-	rows, err := q.QueryContext(ctx, query, session<<seqBits|from, session<<seqBits|to, rowsAtOnce)
+	rows, err := q.QueryContext(ctx, `SELECT id, kind, time, size, iif(length(raw) <= ?, raw, NULL) FROM frame
+		WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`, most, session<<seqBits|from, session<<seqBits|to, rowsAtOnce)
 	if err != nil {
 		return nil, err
 	}

@@ -33,26 +33,36 @@ func (db *DB) loadSessions(ctx context.Context, q queryer, tail string, args ...
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	for _, s := range list {
-		if err := loadTags(ctx, q, s); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return list, loadTags(ctx, q, list)
 }
 
-func loadTags(ctx context.Context, q queryer, s *Session) error {
-	rows, err := q.QueryContext(ctx, "SELECT key, value FROM tag WHERE session = ?", s.ID)
+// loadTags reads the tags of the sessions in list.
+func loadTags(ctx context.Context, q queryer, list []*Session) error {
+	query, args := "SELECT session, key, value FROM tag", []any{}
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		query, args = query+" WHERE session = ?", []any{list[0].ID}
+	}
+	byID := make(map[int64]*Session, len(list))
+	for _, s := range list {
+		byID[s.ID] = s
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
+		var id int64
 		var k, v string
-		if err := rows.Scan(&k, &v); err != nil {
+		if err := rows.Scan(&id, &k, &v); err != nil {
 			return err
 		}
-		s.Tags[k] = v
+		if s := byID[id]; s != nil {
+			s.Tags[k] = v
+		}
 	}
 	return rows.Err()
 }

@@ -353,7 +353,11 @@ func (t *textReader) header() error {
 			return fmt.Errorf("started: %q is not a time like 2006-01-02T15:04:05.000000Z", h.Started)
 		}
 	}
-	if t.w, err = t.db.Begin(t.ctx, s); err != nil {
+	t.w, err = t.db.Begin(t.ctx, s)
+	if errors.Is(err, ErrExists) {
+		return fmt.Errorf("a session with the uid %q stands before it", h.UID)
+	}
+	if err != nil {
 		return err
 	}
 	t.had, t.more, t.last, t.raw = true, true, 0, 0

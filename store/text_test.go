@@ -254,7 +254,7 @@ func TestTextRefuses(t *testing.T) {
 		{head + "[\"proof\", 0, {\"state\":\"closed\"}]\n[\"in\", 0, {}]\n", "line 3: no header stands before it"},
 		{head + "hello\n", "line 2: it is not an array"},
 		{head + strings.Repeat("[", 500) + "\n", "line 2: it is not an array"},
-		{head + head, "line 2: beginning a session"},
+		{head + head, "line 2: a session with the uid \"u\" stands before it"},
 	} {
 		for name, load := range map[string]func() error{
 			"Import": func() error {

@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // Start is what is known of a session when its recording begins.
 type Start struct {
@@ -31,9 +34,9 @@ type End struct {
 // Writer adds frames and events to one session. What is added becomes visible,
 // all or nothing, at Commit. Not safe for concurrent use.
 //
-// Frames gather in the open end. When that has 256 KiB it becomes a chunk; the
-// rows that earlier commits stored of it go away in the commit that stores the
-// chunk.
+// Frames gather in the open end. When that has 256 KiB, or 1 MiB of frames that
+// repeat each other, it becomes a chunk; the rows that earlier commits stored of
+// it go away in the commit that stores the chunk.
 type Writer struct {
 	db   *DB
 	id   int64
@@ -49,6 +52,9 @@ type Writer struct {
 	open   []meta // the open end
 	raw    []byte // its payload
 	stored int    // how many of open are rows already
+
+	before  [Streams]span // the last long frames in raw
+	growing bool          // frames in raw repeat each other
 
 	packed    []packed // chunks not committed
 	drop      int64    // rows up to this seq go with them, 0 for none
@@ -84,11 +90,50 @@ func (w *Writer) Frame(stream Stream, t time.Duration, raw []byte, term Terminat
 		w.part(stream, raw)
 		return w.endParts(stream, t, term)
 	}
-	if len(raw) >= alone {
-		w.seal()
-	}
+	w.makeRoom(stream, raw)
 	w.chainer.add(&w.chains[stream], raw, term)
 	return w.add(meta{kind: kindOf(stream, term), size: int64(len(raw)), time: w.stamp(t)}, raw)
+}
+
+// makeRoom seals the open end if the frame does not belong into it.
+func (w *Writer) makeRoom(stream Stream, raw []byte) {
+	have := len(w.raw)
+	switch repeats := w.repeats(stream, raw); {
+	case have+len(raw) > chunkMost:
+		w.seal()
+	case repeats:
+		w.growing = true
+	case len(raw) >= alone || have >= chunkRaw && (!w.growing || len(raw) >= long):
+		w.seal()
+	}
+	if len(raw) >= long {
+		w.before[stream] = span{len(w.raw), len(w.raw) + len(raw)}
+	}
+}
+
+// span is where a frame lies in the open end.
+type span struct{ from, to int }
+
+// repeats reports whether a long frame has most of its bytes from the long one
+// before it on its stream: samples of that stand at about the same place in it.
+func (w *Writer) repeats(stream Stream, raw []byte) bool {
+	const samples, length, slack = 8, 24, 512
+	at := w.before[stream]
+	if len(raw) < long || at.to == 0 {
+		return false
+	}
+	was := w.raw[at.from:at.to]
+	grown := len(raw) - len(was)
+	found := 0
+	for i := 1; i <= samples; i++ {
+		place := i * (len(was) - length) / (samples + 1)
+		from := max(0, place+min(0, grown)-slack)
+		to := min(len(raw), place+max(0, grown)+length+slack)
+		if from < to && bytes.Contains(raw[from:to], was[place:place+length]) {
+			found++
+		}
+	}
+	return found > samples/2
 }
 
 // stamp turns a time into stored microseconds and remembers the latest.
@@ -103,7 +148,8 @@ func (w *Writer) add(m meta, raw []byte) int64 {
 	w.seq++
 	w.open = append(w.open, m)
 	w.raw = append(w.raw, raw...)
-	if len(w.raw) >= chunkRaw || len(w.open) >= chunkFrames {
+	// After a long frame, only the next one tells whether they belong together.
+	if len(w.open) >= chunkFrames || len(w.raw) >= chunkMost || len(w.raw) >= chunkRaw && len(raw) < long && !w.growing {
 		w.seal()
 	}
 	return w.seq
@@ -122,6 +168,7 @@ func (w *Writer) seal() {
 		w.drop = w.seq
 	}
 	w.open, w.stored = w.open[:0], 0
+	w.growing, w.before = false, [Streams]span{}
 	if w.raw = w.raw[:0]; cap(w.raw) > 4*chunkRaw {
 		w.raw = nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -319,5 +320,54 @@ func TestRefreshSeesALiveSessionGrow(t *testing.T) {
 		if _, err := s.Frame(t.Context(), int64(i+1)); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Agents repeat a growing message in each update: that must cost little, whole
+// or with other frames between, and come back exactly after any cut.
+func TestSnapshotsCostLittle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 12))
+	text := words(rng, 200_000)
+	db := newDB(t)
+	w := begin(t, db, Start{UID: "s"})
+	var list []Frame
+	raw := 0
+	for n := 100_000; n < 120_000; n += 100 {
+		for _, line := range []string{fmt.Sprintf(`{"n":%d,"text":"%s","more":[1]}`, n, text[:n]), fmt.Sprintf(`{"delta":"%s"}`, text[n-100:n])} {
+			list = append(list, Frame{Seq: int64(len(list) + 1), Stream: Out, Raw: []byte(line), Size: int64(len(line)), Term: LF})
+			w.Frame(Out, 0, []byte(line), LF)
+			raw += len(line)
+		}
+		switch n / 100 % 7 {
+		case 0:
+			commit(t, w, "")
+		case 1:
+			commit(t, w, "")
+			var err error
+			if w, _, err = db.Resume(t.Context(), "s"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	closeWriter(t, w)
+	holds(t, db, 1, list)
+	var chunks, packed, most int
+	err := db.write.QueryRow("SELECT count(*), sum(length(payload) + length(columns)), max(size) FROM chunk").Scan(&chunks, &packed, &most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packed > raw/16 || most > chunkMost || chunks > raw/(chunkMost/2) {
+		t.Errorf("%d bytes take %d, in %d chunks of up to %d bytes", raw, packed, chunks, most)
+	}
+
+	// Long frames that have nothing in common do not share more than a chunk.
+	w = begin(t, db, Start{UID: "t"})
+	for range 20 {
+		rng.Shuffle(len(text), func(i, j int) { text[i], text[j] = text[j], text[i] })
+		w.Frame(Out, 0, text[:60_000], LF)
+	}
+	closeWriter(t, w)
+	if err := db.write.QueryRow("SELECT max(size) FROM chunk WHERE id > 2 << 40").Scan(&most); err != nil || most > chunkRaw+60_000 {
+		t.Errorf("a chunk of %d bytes, %v", most, err)
 	}
 }
