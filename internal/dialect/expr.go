@@ -204,8 +204,8 @@ func text(from []template, f frame) string {
 	for i := range from {
 		t := &from[i]
 		if t.whole {
-			if token := t.parts[0].at.get(f); len(token) > 0 && token[0] != 'n' {
-				return readable(token)
+			if s := readable(t.parts[0].at.get(f)); s != "" {
+				return s
 			}
 			continue
 		}
@@ -216,38 +216,33 @@ func text(from []template, f frame) string {
 	return ""
 }
 
-// readable returns a token as text: a string decoded, the elements of an array
-// joined by line breaks, anything else as it stands; null is nothing.
+// readable returns a token as text: a string decoded, a content part as people
+// read it, the elements of an array joined by line breaks, anything else as it
+// stands less its binary strings; null is nothing.
 func readable(token []byte) string {
 	switch {
 	case len(token) == 0 || token[0] == 'n':
 		return ""
 	case token[0] == '"':
 		return decode(token)
+	case token[0] == '{':
+		if s, ok := partText(token); ok {
+			return s
+		}
+		return share(StripBinary(token))
 	case token[0] != '[':
 		return share(token)
 	}
-	var b strings.Builder
-	gjson.Parse(share(token)).ForEach(func(_, v gjson.Result) bool {
-		if s := readableElement(v); s != "" {
-			if b.Len() > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(s)
+	var said []string
+	eachMemberOf(token, func(_ string, s Span) bool {
+		if e := token[s.Start:s.End]; e[0] == '[' {
+			said = append(said, share(StripBinary(e)))
+		} else if text := readable(e); text != "" {
+			said = append(said, text)
 		}
 		return true
 	})
-	return b.String()
-}
-
-func readableElement(v gjson.Result) string {
-	if v.Type == gjson.String {
-		return decode([]byte(v.Raw))
-	}
-	if v.Type == gjson.Null {
-		return ""
-	}
-	return v.Raw
+	return strings.Join(said, "\n")
 }
 
 // key returns what a request is known by, or what a response answers by: the
