@@ -25,6 +25,7 @@ func Commands(record Recorder) []*cobra.Command {
 func replayCommand(record Recorder) *cobra.Command {
 	var o Options
 	var match, pace, mode string
+	var explain, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay FILE [flags] [-- CMD ARGS...]",
 		Short: "Take the agent's place: play a recorded session to a client",
@@ -70,6 +71,9 @@ diverged and 4 when FILE cannot be played.`,
 					}
 				}
 			}
+			if asJSON && !explain {
+				return fmt.Errorf("--json goes with --explain; the verdict of a replay goes to --report FILE.json")
+			}
 			if _, err := recordMode(mode); err != nil {
 				return err
 			}
@@ -82,6 +86,10 @@ diverged and 4 when FILE cannot be played.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.File = args[0]
+			if explain {
+				o.Stdout = cmd.OutOrStdout()
+				return Explain(cmd.Context(), o, asJSON)
+			}
 			if done, err := recorded(cmd.Context(), o.File, mode, args[1:], record); done || err != nil {
 				return err
 			}
@@ -106,6 +114,8 @@ diverged and 4 when FILE cannot be played.`,
 	f.DurationVar(&o.PaceCap, "pace-cap", 0, "longest pause with --pace, 0 for none")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence after which a stall is reported, 0 for never")
 	f.StringVar(&o.Report, "report", "", "write the verdict to FILE.json, .xml or .tap, or into a directory, a file for each process")
+	f.BoolVar(&explain, "explain", false, "print what each frame waits for, binds and leaves open, and play nothing")
+	f.BoolVar(&asJSON, "json", false, "with --explain: one JSON object a line")
 	f.StringVar(&mode, "record", "once", "with CMD: once records a missing FILE, always, never")
 	return cmd
 }

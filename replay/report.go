@@ -57,7 +57,14 @@ type reporter struct {
 	path   string
 	encode func(*Report) ([]byte, error)
 	next   chan *Report
+	now    chan synced
 	done   chan error
+}
+
+// synced is a version that somebody waits for.
+type synced struct {
+	report  *Report
+	written chan struct{}
 }
 
 // reportFormats are the formats of report files by their extension.
@@ -82,19 +89,43 @@ func newReporter(where string, id string) (*reporter, error) {
 	if encode == nil {
 		return nil, fmt.Errorf("the report %s has no known format; end its name in .json, .xml or .tap, or name a directory", where)
 	}
-	r := &reporter{path: path, encode: encode, next: make(chan *Report, 1), done: make(chan error, 1)}
+	r := &reporter{path: path, encode: encode, next: make(chan *Report, 1), now: make(chan synced), done: make(chan error, 1)}
 	go r.run()
 	return r, nil
 }
 
 func (r *reporter) run() {
 	var first error
-	for report := range r.next {
+	write := func(report *Report) {
 		if err := r.write(report); err != nil && first == nil {
 			first = err
 		}
 	}
-	r.done <- first
+	for {
+		select {
+		case report, ok := <-r.next:
+			if !ok {
+				r.done <- first
+				return
+			}
+			write(report)
+		case s := <-r.now:
+			write(s.report)
+			close(s.written)
+		}
+	}
+}
+
+// sync writes a version before it returns. What is written so survives a client
+// that kills its agent as soon as it has what it wants.
+func (r *reporter) sync(report *Report) {
+	select {
+	case <-r.next: // an older one that was not written yet
+	default:
+	}
+	s := synced{report, make(chan struct{})}
+	r.now <- s
+	<-s.written
 }
 
 // update hands over a newer version; the caller does not wait for the disk.

@@ -152,24 +152,12 @@ func (p *player) prepare() error {
 	if err != nil {
 		return err
 	}
-	b := newBuilder(d, p.o.Free)
-	events, err := p.session.Events(p.data)
-	if err != nil {
-		return fmt.Errorf("reading the session's events: %w", err)
-	}
 	greeting := len(binds) == 0 && p.o.Pace == 0
 	sent, size := 0, 0
 	var gaps []time.Duration
 	var last time.Duration
-	for f, err := range p.session.Frames(p.data, 1, 0) {
-		if err != nil {
-			return fmt.Errorf("reading the session's frames: %w", err)
-		}
-		for len(events) > 0 && events[0].After < f.Seq {
-			b.event(events[0])
-			events = events[1:]
-		}
-		greeting = greeting && f.Stream == store.Out && len(b.s.ending) == 0 && f.Raw != nil && size < writeSize
+	b, err := p.build(d, func(f store.Frame, ending bool) {
+		greeting = greeting && f.Stream == store.Out && !ending && f.Raw != nil && size < writeSize
 		if greeting {
 			p.w.push([]outgoing{{raw: append(append([]byte(nil), f.Raw...), f.Term.Bytes()...), epoch: verbatim}})
 			sent++
@@ -179,10 +167,9 @@ func (p *player) prepare() error {
 			gaps = append(gaps, f.Time-last)
 			last = f.Time
 		}
-		b.frame(f)
-	}
-	for _, e := range events {
-		b.event(e)
+	})
+	if err != nil {
+		return err
 	}
 	s := b.finish(p.session.State)
 	p.e = newEngine(s, p.matching, p.v, p.fetcher())
@@ -204,6 +191,31 @@ func (p *player) prepare() error {
 	}}})
 	p.w.push(p.e.start())
 	return nil
+}
+
+// build reads the session into a builder. each sees every frame before it is
+// read; ending says that EOF or a signal was recorded before it.
+func (p *player) build(d *dialect.Dialect, each func(f store.Frame, ending bool)) (*builder, error) {
+	b := newBuilder(d, p.o.Free)
+	events, err := p.session.Events(p.data)
+	if err != nil {
+		return nil, fmt.Errorf("reading the session's events: %w", err)
+	}
+	for f, err := range p.session.Frames(p.data, 1, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the session's frames: %w", err)
+		}
+		for len(events) > 0 && events[0].After < f.Seq {
+			b.event(events[0])
+			events = events[1:]
+		}
+		each(f, len(b.s.ending) > 0)
+		b.frame(f)
+	}
+	for _, e := range events {
+		b.event(e)
+	}
+	return b, nil
 }
 
 // dialect returns the table to read the session by.
@@ -319,7 +331,13 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 				closed, arrivals, wait = true, nil, nil
 				p.w.push(p.e.eof())
 			default:
-				p.w.push(p.e.frame(a.frame))
+				known := len(p.v.diverge)
+				out := p.e.frame(a.frame)
+				if p.reporter != nil && (p.e.finished() || len(p.v.diverge) > known) {
+					p.reporter.sync(p.report("running"))
+					p.reported = time.Now()
+				}
+				p.w.push(out)
 			}
 			p.dirty = true
 		case sig := <-p.o.Signals:
