@@ -1,8 +1,10 @@
 package dialect
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"agentrec/store"
 )
@@ -26,14 +28,14 @@ const (
 // It is not safe for concurrent use.
 type Detector struct {
 	able    []contender
-	best    *Dialect
+	best    string
 	looked  int
 	ignored int
 	done    bool
 }
 
 type contender struct {
-	d     *Dialect
+	d     *Dialect // without its families
 	score int
 	seen  uint64 // signs that have counted
 }
@@ -48,7 +50,11 @@ func NewDetector(argv []string) *Detector {
 	}
 	line := " " + strings.Join(words, " ") + " "
 	for _, name := range Names() {
-		d, err := Builtin(name)
+		if name == fallback {
+			det.best = name
+			continue
+		}
+		d, err := scout(name)
 		if err != nil { // the built-in tables are held to compile by a test
 			continue
 		}
@@ -58,11 +64,7 @@ func NewDetector(argv []string) *Detector {
 				c.score = hintScore
 			}
 		}
-		if name == fallback {
-			det.best = d
-		} else {
-			det.able = append(det.able, c)
-		}
+		det.able = append(det.able, c)
 	}
 	return det
 }
@@ -103,7 +105,7 @@ func (d *Detector) Observe(stream store.Stream, raw []byte) bool {
 	if best < 0 || d.able[best].score <= hintScore {
 		return d.done
 	}
-	d.best = d.able[best].d
+	d.best = d.able[best].d.name
 	if d.looked++; d.looked >= maxLooked || d.able[best].score >= certain && d.able[best].score-second >= lead {
 		d.done = true
 	}
@@ -139,4 +141,44 @@ func (s sign) on(stream store.Stream) bool {
 }
 
 // Dialect returns the best guess so far; ndjson when nothing speaks for another.
-func (d *Detector) Dialect() *Dialect { return d.best }
+func (d *Detector) Dialect() *Dialect {
+	best, err := Builtin(d.best)
+	if err != nil {
+		panic("dialect: " + err.Error()) // the built-in tables are held to compile by a test
+	}
+	return best
+}
+
+// scouts keeps what scout has compiled.
+var scouts sync.Map // name to *Dialect
+
+// scout compiles the part of a built-in table that tells its dialect: all that
+// stands before the families. To compile all families of all tables takes
+// longer than many sessions do.
+func scout(name string) (*Dialect, error) {
+	if d, ok := scouts.Load(name); ok {
+		return d.(*Dialect), nil
+	}
+	t, text, err := head(name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := compile(t, text, head)
+	if err != nil {
+		return nil, err
+	}
+	first, _ := scouts.LoadOrStore(name, d)
+	return first.(*Dialect), nil
+}
+
+// head is builtin with one family in place of all.
+func head(name string) (*table, []byte, error) {
+	text, err := tables.ReadFile("tables/" + name + ".yaml")
+	if err != nil {
+		return nil, nil, err
+	}
+	before, _, _ := bytes.Cut(text, []byte("\nfamilies:"))
+	text = append(before[:len(before):len(before)], "\nfamilies: [{name: any, role: notification}]\n"...)
+	t, err := parseTable(text)
+	return t, text, err
+}
