@@ -84,8 +84,10 @@ func (m meta) frame(seq int64, raw []byte) Frame {
 
 // packer compresses; safe for concurrent use.
 type packer struct {
-	once sync.Once
-	enc  *zstd.Encoder
+	once    sync.Once
+	enc     *zstd.Encoder
+	mu      sync.Mutex
+	scratch []byte // the encoder reserves as much as it is given, so it gets the same memory again
 }
 
 func (p *packer) pack(dst, b []byte) []byte {
@@ -97,7 +99,10 @@ func (p *packer) pack(dst, b []byte) []byte {
 		}
 		p.enc = enc
 	})
-	return p.enc.EncodeAll(b, dst)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scratch = p.enc.EncodeAll(b, p.scratch[:0])
+	return append(dst, p.scratch...)
 }
 
 func (p *packer) close() {

@@ -15,7 +15,7 @@ import (
 )
 
 // maxWeight is how many bytes of frames are added before they are committed.
-const maxWeight = 4 << 20
+const maxWeight = 2 << 20
 
 // observed is how many stored frames a resumed drain shows the detector again.
 const observed = 200
