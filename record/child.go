@@ -63,6 +63,7 @@ func (c *child) start(path string, argv, environ []string) error {
 		closeAll([]fd{ends[1], ends[2], ends[4]})
 		return err
 	}
+	tie(process)
 	c.process, c.stdin, c.stdout, c.stderr = process, ends[1], ends[2], ends[4]
 	return nil
 }

@@ -2,7 +2,10 @@
 
 package record
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // pipe makes a blocking pipe that no other child inherits.
 func pipe(ends []fd) error {
@@ -19,6 +22,9 @@ func pipe(ends []fd) error {
 // attributes is empty: there is no parent-death signal here. When we are
 // killed the agent sees its stdin end.
 func attributes() *syscall.SysProcAttr { return nil }
+
+// tie does nothing.
+func tie(*os.Process) {}
 
 // lowerPriority does nothing: a priority belongs to the whole process here.
 func lowerPriority() {}

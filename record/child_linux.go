@@ -1,6 +1,7 @@
 package record
 
 import (
+	"os"
 	"runtime"
 	"syscall"
 )
@@ -14,6 +15,9 @@ func pipe(ends []fd) error { return syscall.Pipe2(ends, syscall.O_CLOEXEC) }
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
+
+// tie is done by the attributes already.
+func tie(*os.Process) {}
 
 // lowerPriority makes the calling goroutine's thread give way to the pumps and
 // to the agent. The goroutine stays on it, and the thread ends with it.

@@ -15,14 +15,18 @@ const (
 
 // client is the process that uses the agent, as far as we can see it.
 type client struct {
-	parent int
-	gone   time.Time // since when, zero while it is there
-	termed bool
-	family []process // the agent and its descendants, when TERM was sent
-	killed bool
+	parent    int
+	connected bool      // stdout is a pipe or a socket
+	gone      time.Time // since when, zero while it is there
+	termed    bool
+	family    []process // the agent and its descendants, when TERM was sent
+	killed    bool
 }
 
-func newClient() *client { return &client{parent: os.Getppid()} }
+func newClient() *client {
+	info, err := os.Stdout.Stat()
+	return &client{parent: os.Getppid(), connected: err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0}
+}
 
 // look ends an agent that nobody can use any more: its client neither writes
 // nor reads, or is dead. The agent is never ended for any other reason.
@@ -46,12 +50,19 @@ func (c *client) look(p *proxy) {
 	}
 }
 
+// isGone reports whether nobody can use the agent any more: its input has
+// ended, and its output has no reader or the process that started us is dead.
+// A parent that is dead says nothing when output goes to a file or a terminal,
+// or when we were told to outlive it: people put programs into the background.
 func (c *client) isGone(p *proxy) bool {
 	if c.termed {
 		return true
 	}
-	if ppid := os.Getppid(); ppid != c.parent && !survivesParent() {
+	if !p.pump(store.In).ended.Load() {
+		return false
+	}
+	if p.pump(store.Out).hung.Load() || hungUp(stdout) {
 		return true
 	}
-	return p.pump(store.In).ended.Load() && (p.pump(store.Out).hung.Load() || hungUp(stdout))
+	return os.Getppid() != c.parent && c.connected && !survivesParent()
 }

@@ -12,10 +12,11 @@ import (
 
 // proxy is one recording: a child, three pumps, a tape and its drain.
 type proxy struct {
-	tape  *tape.Tape
-	warn  *warner
-	child *child
-	pumps [store.Streams]atomic.Pointer[pump]
+	tape    *tape.Tape
+	warn    *warner
+	signals *signals
+	child   *child
+	pumps   [store.Streams]atomic.Pointer[pump]
 }
 
 // How long an agent that has ended may keep us: grandchildren can hold its
@@ -30,8 +31,7 @@ func (p *proxy) pump(s store.Stream) *pump { return p.pumps[s].Load() }
 // run starts the agent, serves it until it has ended and brings the recording
 // into the database.
 func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
-	signals := catchSignals()
-	defer signals.stop()
+	client := newClient()
 	c, err := startChild(path, argv, environ)
 	if err != nil {
 		return store.Exit{}, err
@@ -53,7 +53,7 @@ func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
 		follower.Run(following)
 	}()
 	quit, guarded := make(chan struct{}), make(chan struct{})
-	go func() { defer close(guarded); p.guard(signals, quit) }()
+	go func() { defer close(guarded); p.guard(client, quit) }()
 
 	exit := c.wait()
 	p.drainPipes()
@@ -123,15 +123,14 @@ func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{
 // guard watches over the recording until quit is closed: it passes signals on,
 // gives up appends that do not come back, and ends an agent whose client is
 // gone.
-func (p *proxy) guard(signals *signals, quit <-chan struct{}) {
+func (p *proxy) guard(client *client, quit <-chan struct{}) {
 	tick := time.NewTicker(guardEvery)
 	defer tick.Stop()
-	client := newClient()
 	for n := 0; ; n++ {
 		select {
 		case <-quit:
 			return
-		case sig := <-signals.c:
+		case sig := <-p.signals.c:
 			p.forward(sig)
 		case <-tick.C:
 			for s := range p.pumps {

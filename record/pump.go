@@ -59,7 +59,7 @@ func (p *pump) run() {
 			return
 		}
 		if failed != nil {
-			p.warn.say("%s; forwarding goes on, what passes is not recorded", failed)
+			p.warn.lost(p.tape)
 		}
 		if !p.forward(p.buf[:n]) {
 			p.hangup()
@@ -108,7 +108,7 @@ func (p *pump) rescue() *pump {
 	}
 	p.tape.Abandon()
 	p.tape.Lost(p.stream, p.n)
-	p.warn.say("%s; forwarding goes on, what passes is not recorded", p.tape.Failure())
+	p.warn.lost(p.tape)
 	next := newPump(p.tape, p.warn, p.stream, p.src, p.dst)
 	next.first, next.done = p.buf[:p.n], p.done
 	return next

@@ -78,7 +78,7 @@ func TestAFrozenFileSystemStopsNothing(t *testing.T) {
 		if end.Lost[store.Out] != int64(len("after\n")) || end.Wire[store.Out] != int64(len("first\nafter\n")) {
 			t.Errorf("%v: lost %v of %v", late, end.Lost, end.Wire)
 		}
-		if !strings.HasPrefix(said.String(), "agentrec: the file system of the database does not answer; forwarding goes on") ||
+		if !strings.HasPrefix(said.String(), "agentrec: not everything is recorded: the file system of the database does not answer; forwarding goes on") ||
 			strings.Count(said.String(), "\n") != 1 {
 			t.Errorf("said %q", said.String())
 		}

@@ -71,14 +71,19 @@ func Run(_ context.Context, o Options) error {
 	if err := usable(o.DB); err != nil {
 		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 	}
-	t, err := tape.Create(o.DB, start)
-	if err != nil {
-		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+	p := &proxy{warn: &warner{w: o.Stderr}, signals: catchSignals()}
+	defer p.signals.stop()
+	if p.tape, err = tape.Create(o.DB, start); err != nil {
+		if !tape.Full(err) {
+			return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+		}
+		// What fills a disk is not the agent's affair.
+		p.tape = tape.None(start, err)
+		p.warn.say("nothing is recorded into %s: %v; forwarding goes on", o.DB, pathless(err))
 	}
-	p := &proxy{tape: t, warn: &warner{w: o.Stderr}}
 	exit, err := p.run(path, o.Argv, environ)
 	if err != nil {
-		t.Discard()
+		p.tape.Discard()
 		return err
 	}
 	return exit
@@ -172,4 +177,9 @@ type warner struct {
 
 func (w *warner) say(format string, args ...any) {
 	w.once.Do(func() { fmt.Fprintf(w.w, "agentrec: "+format+"\n", args...) })
+}
+
+// lost says that a tape does not hold everything.
+func (w *warner) lost(t *tape.Tape) {
+	w.say("not everything is recorded: %s; forwarding goes on", t.Failure())
 }

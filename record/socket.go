@@ -135,7 +135,7 @@ func (r *relay) run() {
 		n, err := r.src.Read(buf)
 		if n > 0 {
 			if failed := r.tape.Append(r.stream, buf[:n]); failed != nil {
-				r.warn.say("%s; forwarding goes on, what passes is not recorded", failed)
+				r.warn.lost(r.tape)
 			}
 			held = append(held, buf[:n]...)
 		}

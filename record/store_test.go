@@ -173,6 +173,30 @@ func TestNoRoomOnTheDisk(t *testing.T) {
 	}
 }
 
+// TestNoRoomForATape starts the agent all the same.
+func TestNoRoomForATape(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "session.db")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 0; exec "$@"`, "sh", agentrec(t), "proxy", "--db", db, self, "6")
+	cmd.Env = append(os.Environ(), agentMode+"=echo")
+	cmd.Stdin = strings.NewReader(hard)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, _ := cmd.Output()
+	if string(out) != hard || cmd.ProcessState.ExitCode() != 6 {
+		t.Errorf("%q, %v", out, cmd.ProcessState)
+	}
+	if want := "agentrec: nothing is recorded into " + db + ": file too large; forwarding goes on\necho saw the end\n"; stderr.String() != want {
+		t.Errorf("stderr %q, want %q", stderr.String(), want)
+	}
+	if left, _ := filepath.Glob(db + "*"); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
 func TestManyRecordersAtOnce(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "session.db")
 	const recorders = 50

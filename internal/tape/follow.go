@@ -51,6 +51,9 @@ func (f *Follower) Err() error { return f.err }
 // failed open or commit is tried again, for ever. It is called on a thread of
 // low priority, and not again; what it leaves Complete takes in.
 func (f *Follower) Run(ctx context.Context) {
+	if f.tape.file == nil {
+		return
+	}
 	for f.pause(ctx, firstLook) {
 		if err := f.turn(ctx); err != nil {
 			f.err = err
@@ -201,6 +204,9 @@ var ErrBehind = errors.New("the session stays on its tape")
 // when there was too much to do or others held the database, else it says what
 // is wrong with it.
 func (f *Follower) Complete(ctx context.Context, e End) error {
+	if f.tape.file == nil {
+		return nil
+	}
 	for {
 		if f.err = f.complete(ctx, e); f.err == nil {
 			f.tape.remove()

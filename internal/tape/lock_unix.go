@@ -30,7 +30,9 @@ func flock(f *os.File, how int) (bool, error) {
 	}
 }
 
-// full reports whether err says that there is no room left.
+// full reports whether err says that there is no room left, or that the disk
+// does not work.
 func full(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) ||
+		errors.Is(err, syscall.EIO)
 }

@@ -118,6 +118,18 @@ func Create(path string, s Start) (*Tape, error) {
 	return t, nil
 }
 
+// None returns a tape that keeps nothing, because of err: all that is appended
+// counts as lost.
+func None(s Start, err error) *Tape {
+	t := &Tape{began: s.Started, wake: make(chan struct{}, 1)}
+	for k := range t.lanes {
+		t.lanes[k] = &lane{}
+	}
+	t.fail(err)
+	t.dead.Store(true)
+	return t
+}
+
 // UID returns the id of the session.
 func (t *Tape) UID() string { return t.id }
 
@@ -258,6 +270,10 @@ func (t *Tape) Failure() string {
 	return ""
 }
 
+// Full reports whether err says that a disk has no room, or does not work: what
+// no one can be blamed for who started a recording.
+func Full(err error) bool { return full(err) }
+
 func (t *Tape) fail(err error) {
 	s := reason(err)
 	t.failure.CompareAndSwap(nil, &s)
@@ -274,6 +290,9 @@ func reason(err error) string {
 
 // Measure sets how long the tape may grow by the space that is free now.
 func (t *Tape) Measure() {
+	if t.file == nil {
+		return
+	}
 	limit := int64(maxBacklog)
 	if room, ok := free(t.path); ok {
 		used := t.length.Load() - t.drained.Load()
@@ -289,6 +308,9 @@ func (t *Tape) Discard() { t.remove() }
 // opener takes the tape for a dead one.
 func (t *Tape) remove() {
 	t.dead.Store(true)
+	if t.file == nil {
+		return
+	}
 	removeFile(t.file, t.path)
 	t.removeKey()
 }
