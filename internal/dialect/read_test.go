@@ -108,6 +108,10 @@ func TestReadAllocations(t *testing.T) {
 	for name, raw := range map[string]string{
 		"phi":    `{"type":"event","seq":3,"runtimeEventType":"textDelta","session_id":{"external_id":null,"id":2},"text":"Hello, "}`,
 		"ndjson": `{"type":"event","seq":3}`,
+		"acp":    `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Let me "},"messageId":"m1"}}}`,
+		"pi":     `{"type":"message_update","usage":{"input":100},"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"Let me "}}`,
+		"claude": `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Let me "}},"session_id":"7ac9","parent_tool_use_id":null,"uuid":"0e56"}`,
+		"mcp":    `{"jsonrpc":"2.0","id":4,"result":{}}`,
 	} {
 		d, frame := builtinDialect(t, name), []byte(raw)
 		if n := testing.AllocsPerRun(100, func() { d.Read(store.Out, frame) }); n > 0 {
@@ -138,33 +142,22 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// BenchmarkRead reads the real conversations, as labelling a session does: a
+// frame an operation.
 func BenchmarkRead(b *testing.B) {
-	for name, raw := range map[string]string{
-		"phi/delta": `{"type":"event","seq":3,"runtimeEventType":"textDelta","session_id":{"external_id":null,"id":2},"text":"Hello, "}`,
-		"phi/call":  `{"type":"tool_call","seq":10,"call_id":"call-5","name":"get_weather","args":{"city":"Oslo"}}`,
-	} {
-		b.Run(name, func(b *testing.B) {
-			d, frame := builtinDialect(b, strings.Split(name, "/")[0]), []byte(raw)
-			b.SetBytes(int64(len(frame)))
+	for _, c := range conversations {
+		b.Run(c.dialect+"/"+c.file, func(b *testing.B) {
+			d, lines := builtinDialect(b, c.dialect), wire(b, c.file)
+			total := 0
+			for _, l := range lines {
+				total += len(l.raw)
+			}
+			b.SetBytes(int64(total / len(lines)))
 			b.ReportAllocs()
-			for b.Loop() {
-				d.Read(store.Out, frame)
+			for i := 0; b.Loop(); i++ {
+				l := lines[i%len(lines)]
+				d.Read(l.stream, l.raw)
 			}
 		})
-	}
-}
-
-func TestIDs(t *testing.T) {
-	d := builtinDialect(t, "pi")
-	for _, same := range [][2]string{{`"caf\u00e9\/1"`, `"café/1"`}, {`{"n": 1}`, `{"n":1}`}, {`0`, `0`}, {`null`, `null`}} {
-		a := d.Read(store.In, []byte(`{"type": "get_state", "id": `+same[0]+`}`)).ID
-		b := d.Read(store.Out, []byte(`{"id":`+same[1]+`,"type":"response","command":"get_state","success":true}`)).ID
-		if a != b || a == "" {
-			t.Errorf("the id %s comes back as %s: %s, %s", same[0], same[1], a, b)
-		}
-	}
-	one, other := d.Read(store.In, []byte(`{"type":"x","id":1}`)).ID, d.Read(store.In, []byte(`{"type":"x","id":"1"}`)).ID
-	if one == other {
-		t.Error(`1 is not "1"`)
 	}
 }
