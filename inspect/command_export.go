@@ -22,6 +22,9 @@ anew. So recording again makes a small diff. What is not in OLD is written with
 the ids that OLD has. Secrets that the recording still holds are taken out, and
 tokens get numbers: <redacted:api_key:1>. Number, host and start of the session stand in the header.
 
+--strip-binary leaves a description in the place of base64 data, such as
+"<image/png, cat.png, 12 kB>"; frames over 64 MB stay as they are.
+
 --html writes one session as a page for a browser instead: its conversation and
 timeline, with no script and nothing fetched from anywhere.`,
 		Example: `  agentrec export session.db > run.agentrec
@@ -46,6 +49,7 @@ timeline, with no script and nothing fetched from anywhere.`,
 	f.StringVar(&o.Session, "session", "", "only this session: its number, name or id, or last")
 	f.BoolVar(&o.NoRedact, "no-redact", false, "leave secrets in that the recording still holds")
 	f.StringVar(&o.Onto, "onto", "", "keep the lines of this text file that say the same")
+	f.BoolVar(&o.Strip, "strip-binary", false, "write what images, documents and sounds are, not their bytes")
 	f.BoolVar(&o.HTML, "html", false, "write one session as a page for a browser")
 	f.StringVarP(&o.Output, "output", "o", "", "write this file, not stdout")
 	return cmd

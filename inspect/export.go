@@ -19,6 +19,7 @@ type exportOptions struct {
 	Session string // "" is all
 	Onto    string // a text file whose lines are kept where they say the same
 	Output  string // "" is stdout
+	Strip   bool   // a description in the place of binary data
 	HTML    bool   // a page to read, not the text form
 	Out     io.Writer
 	Err     io.Writer
@@ -56,6 +57,16 @@ func export(ctx context.Context, o exportOptions) error {
 	}
 	if taken > 0 {
 		warn(o.Err, "secrets were taken out of %s; see agentrec check --only secrets %s", count(int(taken), "frame"), o.File)
+	}
+	if o.Strip {
+		bare, err := store.OpenTemp(ctx)
+		if err != nil {
+			return err
+		}
+		defer bare.Close()
+		if list, err = withoutBinary(ctx, bare, list); err != nil {
+			return err
+		}
 	}
 	write := func(w io.Writer) error {
 		if o.HTML {
