@@ -39,9 +39,10 @@ func (u *unpacked) frame(seq int64) Frame {
 // first after it; nil when there is none.
 func (db *DB) chunkAt(ctx context.Context, q queryer, session, seq int64, raw bool) (*unpacked, error) {
 	u := &unpacked{}
-	err := q.QueryRowContext(ctx, `SELECT id, last, chains FROM chunk WHERE id >=
-		coalesce((SELECT id FROM chunk WHERE id BETWEEN ?1 AND ?2 AND last >= ?3 ORDER BY id DESC LIMIT 1), ?2)
-		AND id <= ?4 ORDER BY id LIMIT 1`,
+	err := q.QueryRowContext(ctx, `
+		SELECT * FROM (SELECT id, last, chains FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1) WHERE last >= ?3
+		UNION ALL
+		SELECT * FROM (SELECT id, last, chains FROM chunk WHERE id > ?2 AND id <= ?4 ORDER BY id LIMIT 1) LIMIT 1`,
 		session<<seqBits, session<<seqBits|seq, seq, session<<seqBits|maxSeq).Scan(&u.id, &u.last, &u.chains)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -54,11 +55,13 @@ func (db *DB) chunkAt(ctx context.Context, q queryer, session, seq int64, raw bo
 	}
 	var size int64
 	var columns, payload []byte
-	query := `SELECT size, iif(length(columns) <= ?2, columns, x''), x'' FROM chunk WHERE id = ?1`
+	// A chunk that was replaced meanwhile is not found.
+	query := `SELECT size, iif(length(columns) <= ?3, columns, x''), x'' FROM chunk WHERE id = ?1 AND chains = ?2`
 	if raw {
-		query = `SELECT size, iif(length(columns) <= ?2, columns, x''), iif(length(payload) <= ?2, payload, x'') FROM chunk WHERE id = ?1`
+		query = `SELECT size, iif(length(columns) <= ?3, columns, x''), iif(length(payload) <= ?3, payload, x'') FROM chunk
+			WHERE id = ?1 AND chains = ?2`
 	}
-	if err := q.QueryRowContext(ctx, query, u.id, maxPacked).Scan(&size, &columns, &payload); err != nil {
+	if err := q.QueryRowContext(ctx, query, u.id, []byte(u.chains), maxPacked).Scan(&size, &columns, &payload); err != nil {
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, errMoved
 		}
