@@ -189,6 +189,9 @@ func (c *chat) turnEnd(it item) line {
 	if it.Turn >= 0 && it.Turn < len(c.story.t.Turns) {
 		turn := c.story.t.Turns[it.Turn]
 		text = fmt.Sprintf("turn %d %s after %s, %s", it.Turn+1, turn.Outcome, lasting(turn.Took()), count(turn.Calls, "call"))
+		if u := usageText(turn.Usage); u != "" {
+			text += ", " + u
+		}
 	} else if it.Said.Text != "" {
 		text = it.Said.Text
 	}

@@ -151,7 +151,7 @@ func (p *page) head(o transcript.Outcome) {
 	hash := sha256.Sum256([]byte(pageStyle))
 	title := fmt.Sprintf("session %d", s.ID)
 	if s.Name != "" {
-		title = visible(s.Name)
+		title = visibleCut(s.Name, 100)
 	}
 	var lines []transcript.Line
 	for _, x := range o.Lines() {

@@ -25,6 +25,10 @@ func (m timeMode) String() string {
 	return [...]string{"since the start", "since the row before", "since the marked row", "of day"}[m]
 }
 
+// wideTimeline is from how many columns on a row also tells the time since the
+// row before.
+const wideTimeline = 100
+
 // timeline is a session in rows: one an item, unfolded to what the item says.
 type timeline struct {
 	story    *story
@@ -96,7 +100,7 @@ func (t *timeline) Item(i, width int) []line {
 		full := t.story.item(index, 4*maxRow)
 		return []line{rowText(full, max(width-30, 10))}
 	})
-	out := []line{t.head(i, it).and(row[0])}
+	out := []line{t.head(i, it, width).and(row[0])}
 	if t.open[index] {
 		if m := t.marks[index]; m != "" {
 			out = append(out, body(toneError, "finding: ", m, width)...)
@@ -111,7 +115,7 @@ func (t *timeline) Item(i, width int) []line {
 }
 
 // head is the part of a row that depends on the row's neighbours.
-func (t *timeline) head(i int, it transcript.Item) line {
+func (t *timeline) head(i int, it transcript.Item, width int) line {
 	mark := " "
 	mt := toneDim
 	switch {
@@ -126,7 +130,15 @@ func (t *timeline) head(i int, it transcript.Item) line {
 	case it.Turn >= 0:
 		mark, mt = "│", toneDim
 	}
-	return line{{mark, mt}, {fmt.Sprintf("%10s ", t.time(i, it)), toneDim}}
+	l := line{{mark, mt}, {fmt.Sprintf("%10s ", t.time(i, it)), toneDim}}
+	if width < wideTimeline || t.mode == sinceRow {
+		return l
+	}
+	gap := ""
+	if i > 0 {
+		gap = "+" + lasting(it.Time-t.story.t.Item(t.index(i-1)).Time)
+	}
+	return l.add(toneDim, fmt.Sprintf("%8s ", gap))
 }
 
 func (t *timeline) time(i int, it transcript.Item) string {

@@ -14,14 +14,15 @@ import (
 // maxText is how much of a giant the text of a frame shows.
 const maxText = 1 << 20
 
-// detail is one frame on the screen, as a tree, as text or as bytes.
+// detail is one frame on the screen: as a tree, as text, as bytes, or what it
+// has to do with others.
 type detail struct {
 	su    *sessionUI
 	frame store.Frame
 	raw   []byte // all of it, or the beginning of a giant
 	tree  *jsonTree
 	hex   *hexRows
-	mode  string // "tree", "text" or "bytes"
+	mode  string // "tree", "text", "bytes" or "ids"
 	pane  *pane
 	text  textRows
 }
@@ -99,12 +100,21 @@ func (d *detail) setMode(mode string) {
 	switch {
 	case mode == "bytes":
 		d.pane.rows = d.hex
+	case mode == "ids":
+		s := d.su.story
+		d.pane.rows = idLines(s.ctx, s.look.Session, s.look.Dialect, s.t, d.frame)
 	case mode == "tree" && d.tree != nil:
 		d.pane.rows = d.tree
 	default:
 		d.pane.rows = &d.text
 	}
 	d.pane.sel, d.pane.top, d.pane.off = 0, 0, 0
+}
+
+// onTree reports whether the frame is shown as a tree.
+func (d *detail) onTree() bool {
+	t, ok := d.pane.rows.(*jsonTree)
+	return ok && t != nil && t.Len() > 0
 }
 
 func (d *detail) title() line {
@@ -129,7 +139,7 @@ func (d *detail) status() line {
 		mode = "not JSON, text"
 	}
 	l := line{}
-	if d.pane.rows == d.tree && d.tree != nil && d.tree.Len() > 0 {
+	if d.onTree() && d.tree.Len() > 0 {
 		l = l.add(toneIn, visibleCut(d.tree.path(d.pane.sel), 60)+"  ")
 	}
 	return l.add(toneDim, mode)
@@ -147,7 +157,7 @@ func (d *detail) commands() []command {
 	}
 	onTree := func(f func()) func(string) error {
 		return func(string) error {
-			if d.tree == nil || d.pane.rows != d.tree {
+			if !d.onTree() {
 				return errors.New("only a tree folds; 1 shows it")
 			}
 			f()
@@ -163,8 +173,9 @@ func (d *detail) commands() []command {
 		{name: "tree", keys: []string{"1"}, help: "the frame as a tree", do: mode("tree")},
 		{name: "text", keys: []string{"2"}, help: "the frame as text, long strings as they read", do: mode("text")},
 		{name: "bytes", keys: []string{"3"}, help: "the exact bytes", do: mode("bytes")},
-		{name: "next-mode", keys: []string{"Tab"}, bar: "view", help: "tree, text, bytes", do: func(string) error {
-			d.setMode(map[string]string{"tree": "text", "text": "bytes", "bytes": "tree"}[d.mode])
+		{name: "ids", keys: []string{"4", "i"}, help: "what the frame answers, and the ids in it with where they come from", do: mode("ids")},
+		{name: "next-mode", keys: []string{"Tab"}, bar: "view", help: "tree, text, bytes, ids", do: func(string) error {
+			d.setMode(map[string]string{"tree": "text", "text": "bytes", "bytes": "ids", "ids": "tree"}[d.mode])
 			return nil
 		}},
 		{name: "next-frame", keys: []string{"]", "J"}, bar: "next", help: "next frame", do: step(1)},
@@ -189,7 +200,7 @@ const maxCopy = 74_000
 // copy puts the frame or the selected value on the clipboard of the terminal.
 func (d *detail) copy(string) error {
 	what, b := "the frame", d.raw
-	if d.tree != nil && d.pane.rows == d.tree {
+	if d.onTree() {
 		b = d.tree.text(d.pane.sel)
 		if len(b) > 1 && b[0] == '"' {
 			b = []byte(transcript.Unquote(b))

@@ -26,18 +26,22 @@ type hunt struct {
 // reportEvery is how often a search tells the views what it has found.
 const reportEvery = 100 * time.Millisecond
 
-// huntFilter reads what was typed after "/": the filter language, or just a
-// text when it is plain words that the language would take for labels that do
-// not occur.
-func huntFilter(expr string, t *transcript.Transcript) (*transcript.Filter, error) {
+// huntFilter reads what was typed to search or filter for: the filter language,
+// or just a text, upper and lower case the same, when it is plain words that
+// mean nothing in the language. A word that is a label means the label only
+// when labels is set: who filters thinks of kinds, who searches of text.
+func huntFilter(expr string, t *transcript.Transcript, labels bool) (*transcript.Filter, error) {
+	if !labels {
+		t = nil
+	}
 	if !strings.ContainsAny(expr, `"=<>~:#()`) && !strings.HasPrefix(expr, "/") && !isKnownWords(expr, t) {
 		return transcript.ParseFilter("/" + regexpQuote(expr) + "/i")
 	}
 	return transcript.ParseFilter(expr)
 }
 
-// isKnownWords reports whether every word means something in the language or
-// is a label of the session.
+// isKnownWords reports whether every word means something in the language, or
+// is a label of t.
 func isKnownWords(expr string, t *transcript.Transcript) bool {
 	known := transcript.CompleteFilter("", t)
 	known = append(known, "and", "or", "not")
@@ -70,7 +74,7 @@ func (su *sessionUI) search(expr string, back bool) error {
 	if su.hunt != nil && su.hunt.expr == expr {
 		return su.nextHit(back)
 	}
-	f, err := huntFilter(expr, su.story.t)
+	f, err := huntFilter(expr, su.story.t, false)
 	if err != nil {
 		return err
 	}
@@ -186,7 +190,7 @@ func (su *sessionUI) filterRows(expr string) error {
 		su.goTo(at)
 		return nil
 	}
-	f, err := huntFilter(expr, su.story.t)
+	f, err := huntFilter(expr, su.story.t, true)
 	if err != nil {
 		return err
 	}

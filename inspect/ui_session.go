@@ -34,15 +34,18 @@ type sessionUI struct {
 	marks    map[int64]string // a finding by its frame
 }
 
-// openSession shows a session.
-func (u *ui) openSession(s *store.Session) error {
+// openSession shows a session from its beginning.
+func (u *ui) openSession(s *store.Session) error { return u.openSessionAt(s, 1) }
+
+// openSessionAt shows a session with a frame of it selected.
+func (u *ui) openSessionAt(s *store.Session, seq int64) error {
 	d, err := dialectOf(u.ctx, s, "")
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(u.ctx)
 	own := *s
-	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: 1, goal: "timeline"}
+	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: seq, goal: "timeline"}
 	type derived struct {
 		t   *transcript.Transcript
 		err error

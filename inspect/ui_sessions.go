@@ -265,7 +265,8 @@ func (u *ui) sessionsView() error {
 			return nil
 		}},
 	}
-	v.search = searchLines(p)
+	v.search = func(text string, _ bool) error { return u.searchEverywhere(text) }
+	v.complete = func(typed string) []string { return transcript.CompleteFilter(typed, nil) }
 	u.push(v)
 	return nil
 }

@@ -116,6 +116,7 @@ func TestTour(t *testing.T) {
 	d.keys("c", "Space").wants("city: Oslo", "= Oslo: 4 °C")
 	d.keys("%").wants("#11 in tool_result", "summary: Oslo: 4 °C")
 	d.keys("Tab").wants("call_id: call_1", "text").keys("Tab").wants("00000000  7b 22", "bytes")
+	d.keys("Tab").wants("answers       #10", "call_1", "minted by the agent, first in #10")
 	d.keys("[").wants("#10 out tool_call").keys("%").wants("#11")
 	d.keys("Esc", "2").wants("conversation", "You", "Weather in Oslo?", "Call get_weather").keys("G", "k").wants("turn 2 completed")
 	d.keys("Tab").wants("frames", "tool_call").keys("g", "/").types("READY").settle()
@@ -128,7 +129,7 @@ func TestTour(t *testing.T) {
 func TestSearchAndFilter(t *testing.T) {
 	d := drive(t, record(t, "demo", phiSteps), 80, 24)
 	d.settle()
-	d.keys("Enter", "/").types("run").settle()
+	d.keys("Enter", "/").types("label = run").settle()
 	d.wants("hit 1 of 2").keys("n").wants("hit 2 of 2", "8/12").keys("n").wants("hit 1 of 2").keys("N").wants("hit 2 of 2")
 	d.keys("Alt-/").types(`tool = get_weather`).settle()
 	d.wants("of 2")
@@ -167,11 +168,24 @@ func TestManageSessions(t *testing.T) {
 	d.types("").wants("first")
 }
 
+func TestSearchEverywhere(t *testing.T) {
+	path := record(t, "first", phiSteps)
+	recordInto(t, path, "second", phiSteps[:9])
+	d := drive(t, path, 120, 24)
+	d.settle()
+	d.keys("/").types("hello").settle()
+	d.wants("hello in all sessions", "6 hits", "2 second", "1 first")
+	d.keys("G", "Enter").settle()
+	d.wants("1 first", "timeline").keys("Esc", "Esc").wants("2 sessions")
+	d.keys("/").types("label =").settle()
+	d.wants("reading the filter")
+}
+
 // Every key of every view does something, says something or is reported; none
 // breaks the screen, on three sizes.
 func TestEveryKey(t *testing.T) {
 	path := record(t, "demo", phiSteps)
-	for _, size := range [][2]int{{80, 24}, {60, 15}, {20, 4}, {120, 40}} {
+	for _, size := range [][2]int{{80, 24}, {60, 15}, {20, 4}} {
 		for _, way := range [][]string{{}, {"Enter"}, {"Enter", "2"}, {"Enter", "3"}, {"Enter", "Enter"}, {"Enter", "?"}} {
 			t.Run(fmt.Sprintf("%dx%d after %s", size[0], size[1], strings.Join(way, " ")), func(t *testing.T) {
 				d := drive(t, path, size[0], size[1])

@@ -1,0 +1,121 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"agentrec/internal/transcript"
+	"agentrec/store"
+)
+
+// maxEverywhere is how many hits a search through all sessions lists.
+const maxEverywhere = 2000
+
+// placeRows are frames of several sessions.
+type placeRows struct{ list []place }
+
+// place is a frame of a session, with its row.
+type place struct {
+	session *store.Session
+	seq     int64
+	row     line
+}
+
+// Len returns the number of frames.
+func (r *placeRows) Len() int { return len(r.list) }
+
+// Item returns the row of a frame.
+func (r *placeRows) Item(i, _ int) []line { return []line{r.list[i].row} }
+
+// searchEverywhere lists the frames of all sessions that expr matches, the
+// newest session first, as they are found.
+func (u *ui) searchEverywhere(expr string) error {
+	sessions, err := u.db.Sessions(u.ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(u.ctx)
+	r := &placeRows{}
+	p := newPane(u.theme, r)
+	p.find = marked(expr)
+	looked, done := 0, false
+	v := &view{name: "hits", pane: p, close: cancel, search: searchLines(p)}
+	v.title = func() line { return plain(fmt.Sprintf(" %s in all sessions", visibleCut(expr, 60))) }
+	v.status = func() line {
+		l := line{{count(len(r.list), "hit"), toneMark}}
+		if !done {
+			return l.add(toneAsk, fmt.Sprintf("  session %d of %d", looked, len(sessions)))
+		}
+		return l
+	}
+	v.commands = []command{
+		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "open", help: "open the session at this frame", do: func(string) error {
+			if len(r.list) == 0 {
+				return errors.New("nothing was found yet")
+			}
+			at := r.list[p.sel]
+			return u.openSessionAt(at.session, at.seq)
+		}},
+	}
+	u.push(v)
+	u.workers.Go(func() {
+		for i, s := range slices.Backward(sessions) {
+			found, err := hitsIn(ctx, s, expr)
+			if ctx.Err() != nil {
+				return
+			}
+			last := i == 0
+			u.post(func() {
+				u.fail(err)
+				r.list = append(r.list, found...)
+				looked++
+				if done = last; len(r.list) >= maxEverywhere && !last {
+					done = true
+					u.say(toneAsk, fmt.Sprintf("stopped after %d hits", len(r.list)))
+					cancel()
+				}
+			})
+		}
+	})
+	return nil
+}
+
+// hitsIn returns the frames of one session that expr matches.
+func hitsIn(ctx context.Context, s *store.Session, expr string) ([]place, error) {
+	d, err := dialectOf(ctx, s, "")
+	if err != nil {
+		return nil, err
+	}
+	t, err := transcript.Build(ctx, s, d)
+	if err != nil {
+		return nil, err
+	}
+	f, err := huntFilter(expr, t, false)
+	if err != nil {
+		return nil, err
+	}
+	stop, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var seqs []int64
+	err = matches(stop, t, f, 1, 0, func(seq int64) {
+		if seqs = append(seqs, seq); len(seqs) >= maxEverywhere {
+			cancel()
+		}
+	}, func(int64) {})
+	if err != nil && len(seqs) < maxEverywhere {
+		return nil, err
+	}
+	w := newWindow(s, d)
+	var out []place
+	for _, seq := range seqs {
+		row, err := w.row(ctx, seq)
+		if err != nil {
+			return out, err
+		}
+		head := line{}.pad(toneStrong, fmt.Sprintf("%3d %s", s.ID, visibleCut(s.Name, 16)), 20)
+		out = append(out, place{s, seq, head.and(frameLine(row.Frame, row.Reading, []byte(row.Begin), maxRow))})
+	}
+	return out, nil
+}
