@@ -275,13 +275,8 @@ func (p *player) fetcher() func(int32) []byte {
 	}
 }
 
-// How long a client that has sent TERM gets for reading what is due, and how
-// long a signal may come after the end of input that was caused later: clients
-// send TERM and close the pipe in one go.
-const (
-	flushAfterSignal = time.Second
-	signalGrace      = 3 * time.Millisecond
-)
+// How long a client that has sent TERM gets for reading what is due.
+const flushAfterSignal = time.Second
 
 func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 	var wait <-chan time.Time
@@ -313,12 +308,15 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 			if !closed {
 				p.ended = "exit"
 			}
+			if p.o.Signals != nil {
+				settled()
+			}
 			select {
 			case sig := <-p.o.Signals:
 				p.ended = signalName(sig)
 				p.w.push(p.e.signal(p.ended))
 				p.flush(flushAfterSignal)
-			case <-time.After(signalGrace):
+			default:
 			}
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,4 +28,22 @@ func signalName(s os.Signal) string {
 		return strings.TrimPrefix(unix.SignalName(n), "SIG")
 	}
 	return s.String()
+}
+
+// settled returns when every signal that was sent to this process before the
+// call has reached the channels of package signal. Clients send TERM and close
+// the pipe in one go; the pipe's end may be seen first. The runtime hands
+// signals on in order of number, so a CONT to ourselves, which does nothing,
+// comes out behind a TERM that was pending.
+func settled() {
+	marker := make(chan os.Signal, 1)
+	signal.Notify(marker, syscall.SIGCONT)
+	defer signal.Stop(marker)
+	if syscall.Kill(os.Getpid(), syscall.SIGCONT) != nil {
+		return
+	}
+	select {
+	case <-marker:
+	case <-time.After(time.Second): // blocked by whoever started us
+	}
 }
