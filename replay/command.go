@@ -26,6 +26,7 @@ func replayCommand(record Recorder) *cobra.Command {
 	var o Options
 	var match, pace, mode string
 	var explain, asJSON bool
+	var faults []string
 	cmd := &cobra.Command{
 		Use:   "replay FILE [flags] [-- CMD ARGS...]",
 		Short: "Take the agent's place: play a recorded session to a client",
@@ -71,6 +72,13 @@ diverged and 4 when FILE cannot be played.`,
 					}
 				}
 			}
+			for _, text := range faults {
+				fault, err := ParseFault(text)
+				if err != nil {
+					return fmt.Errorf("--fault %w", err)
+				}
+				o.Faults = append(o.Faults, fault)
+			}
 			if asJSON && !explain {
 				return fmt.Errorf("--json goes with --explain; the verdict of a replay goes to --report FILE.json")
 			}
@@ -114,6 +122,8 @@ diverged and 4 when FILE cannot be played.`,
 	f.DurationVar(&o.PaceCap, "pace-cap", 0, "longest pause with --pace, 0 for none")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence after which a stall is reported, 0 for never")
 	f.StringVar(&o.Report, "report", "", "write the verdict to FILE.json, .xml or .tap, or into a directory, a file for each process")
+	f.StringArrayVar(&faults, "fault", nil, "ACTION@FRAME: damage what is written there, such as cut@12 or delay=2s@event#3 (repeatable)")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of what faults choose at random")
 	f.BoolVar(&explain, "explain", false, "print what each frame waits for, binds and leaves open, and play nothing")
 	f.BoolVar(&asJSON, "json", false, "with --explain: one JSON object a line")
 	f.StringVar(&mode, "record", "once", "with CMD: once records a missing FILE, always, never")

@@ -33,6 +33,8 @@ type Options struct {
 	PaceCap time.Duration // longest pause, 0 for none
 	Wait    time.Duration // until a stall is reported, 0 for never
 	Report  string        // file or directory, "" for none
+	Faults  []Fault       // damage done to what is written
+	Seed    uint64        // of the faults' random choices
 
 	Stdin   io.Reader
 	Stdout  io.Writer
@@ -152,7 +154,7 @@ func (p *player) prepare() error {
 	if err != nil {
 		return err
 	}
-	greeting := len(binds) == 0 && p.o.Pace == 0
+	greeting := len(binds) == 0 && p.o.Pace == 0 && len(p.o.Faults) == 0
 	sent, size := 0, 0
 	var gaps []time.Duration
 	var last time.Duration
@@ -179,6 +181,9 @@ func (p *player) prepare() error {
 	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
 	p.w.push([]outgoing{{begin: func(w *writer) {
 		w.script, w.view, w.skip = s, newView(&p.e.log), sent
+		if len(p.o.Faults) > 0 {
+			w.faulty = p.faulty(d)
+		}
 		w.pace = pace{speed: p.o.Pace, limit: p.o.PaceCap}
 		if p.o.Pace > 0 {
 			w.pace.gaps = func(seq int64) time.Duration { return gaps[seq-1] }
@@ -191,6 +196,24 @@ func (p *player) prepare() error {
 	}}})
 	p.w.push(p.e.start())
 	return nil
+}
+
+// faulty returns what does the faults. A death ends the replay at once: what
+// the client has by then is half a frame.
+func (p *player) faulty(d *dialect.Dialect) *faulty {
+	x := newFaulty(p.o.Faults, p.o.Seed)
+	x.label = func(raw []byte) string { return d.Read(store.Out, raw).Label }
+	x.report = func(f Fault, seq int64) {
+		p.side.write([]byte(fmt.Sprintf("agentrec: fault %s at frame %d\n", f, seq)))
+		p.w.happened(f, seq)
+	}
+	x.close = func() {
+		if c, ok := p.o.Stdout.(io.Closer); ok {
+			c.Close()
+		}
+	}
+	x.die = func(status int) { p.w.dead(status) }
+	return x
 }
 
 // build reads the session into a builder. each sees every frame before it is
@@ -300,6 +323,10 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 		if broken != nil {
 			return broken
 		}
+		if p.w.death() != 0 && idle {
+			p.ended = "exit"
+			return nil
+		}
 		if p.problem != nil {
 			return p.problem
 		}
@@ -391,6 +418,9 @@ func (p *player) flush(limit time.Duration) {
 func (p *player) verdict() error {
 	_, failed, _ := p.w.state()
 	p.v.close(p.e, failed != nil)
+	for _, n := range p.w.faultNotes() {
+		p.v.noted(n)
+	}
 	r := p.report("done")
 	p.side.write([]byte(summary(r, p.v.quiet-maxLoud)))
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
@@ -401,6 +431,9 @@ func (p *player) verdict() error {
 		if err := p.reporter.close(r); err != nil {
 			return err
 		}
+	}
+	if status := p.w.death(); status != 0 {
+		return store.Exit{Code: status}
 	}
 	if n := r.Failed(); n > 0 {
 		return Divergence{Count: n}

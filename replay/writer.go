@@ -24,6 +24,8 @@ type writer struct {
 	busy   bool
 	closed bool
 	failed error // the client stopped reading
+	status int   // an injected death: the status to leave with
+	faults []Entry
 	broken error // a frame could not be read from the recording
 	idle   chan struct{}
 
@@ -32,6 +34,7 @@ type writer struct {
 	view   *view
 	skip   int // items that were sent before the script was made
 	pace   pace
+	faulty *faulty // nil for none
 	buf    []byte
 	sent   int64
 }
@@ -70,6 +73,32 @@ func (w *writer) state() (idle bool, failed, broken error) {
 	return len(w.queue) == 0 && !w.busy, w.failed, w.broken
 }
 
+// happened notes a fault that was done.
+func (w *writer) happened(f Fault, seq int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = append(w.faults, Entry{Kind: Faulted, Seq: seq, Message: "fault " + f.String()})
+}
+
+func (w *writer) dead(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status = max(1, status)
+}
+
+// death returns the status of an injected death, 0 for none.
+func (w *writer) death() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+func (w *writer) faultNotes() []Entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.faults
+}
+
 // run writes until close.
 func (w *writer) run() {
 	defer w.data.close()
@@ -100,8 +129,8 @@ func (w *writer) run() {
 
 func (w *writer) write(list []outgoing) {
 	for _, o := range list {
-		if w.failed != nil || w.broken != nil {
-			return
+		if w.failed != nil || w.broken != nil || w.faulty != nil && w.faulty.over {
+			break
 		}
 		if w.skip > 0 && o.item != 0 {
 			w.skip--
@@ -155,12 +184,37 @@ func (w *writer) one(o outgoing) error {
 	if f.Raw == nil && f.Size > 0 {
 		return w.giant(f)
 	}
+	if w.faulty != nil {
+		w.harm(f, w.script.render(w.view, o.item, f.Raw))
+		return nil
+	}
 	w.buf = append(append(w.buf, w.script.render(w.view, o.item, f.Raw)...), f.Term.Bytes()...)
 	w.sent++
 	if len(w.buf) >= writeSize || w.pace.full() {
 		w.flush()
 	}
 	return nil
+}
+
+// harm writes a frame with the faults that are due.
+func (w *writer) harm(f store.Frame, raw []byte) {
+	writes, wait := w.faulty.apply(f.Seq, append(append([]byte(nil), raw...), f.Term.Bytes()...), f.Term)
+	if wait > 0 {
+		w.flush()
+		time.Sleep(wait)
+	}
+	held := w.faulty.hold
+	for i, b := range writes {
+		w.buf = append(w.buf, b...)
+		if i+1 < len(writes) || !held {
+			w.flush()
+			if len(writes) > 1 {
+				time.Sleep(time.Millisecond) // so that a reader sees several reads
+			}
+		}
+	}
+	w.faulty.hold = false
+	w.sent++
 }
 
 // giant streams a frame that is too long to be held; nothing in it is replaced.
