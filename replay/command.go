@@ -19,7 +19,7 @@ type Recorder func(ctx context.Context, file string, argv []string) error
 
 // Commands returns the commands of this package for the root command.
 func Commands(record Recorder) []*cobra.Command {
-	return []*cobra.Command{replayCommand(record), reportCommand()}
+	return []*cobra.Command{replayCommand(record), reportCommand(), faultsCommand()}
 }
 
 func replayCommand(record Recorder) *cobra.Command {

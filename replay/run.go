@@ -418,9 +418,7 @@ func (p *player) flush(limit time.Duration) {
 func (p *player) verdict() error {
 	_, failed, _ := p.w.state()
 	p.v.close(p.e, failed != nil)
-	for _, n := range p.w.faultNotes() {
-		p.v.noted(n)
-	}
+	p.judgeFaults()
 	r := p.report("done")
 	p.side.write([]byte(summary(r, p.v.quiet-maxLoud)))
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
@@ -446,6 +444,22 @@ func (p *player) verdict() error {
 		return nil
 	}
 	return store.Exit{Signal: p.ended}
+}
+
+// judgeFaults notes the faults that were done; one that never was is a
+// divergence, for a test that counts on it tests nothing.
+func (p *player) judgeFaults() {
+	did := map[string]int{}
+	for _, n := range p.w.faultNotes() {
+		did[n.Message]++
+		p.v.noted(n)
+	}
+	for _, f := range p.o.Faults {
+		message := "fault " + f.String()
+		if did[message]--; did[message] < 0 {
+			p.v.diverged(Entry{Kind: Faulted, Message: message + " was never due: no such frame was sent"})
+		}
+	}
 }
 
 // How often a busy replay writes its report.
