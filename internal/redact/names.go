@@ -135,6 +135,9 @@ func all(v []byte, class *[256]bool) bool {
 	return true
 }
 
+// programText are bytes that no key has and program text has everywhere.
+var programText = classOf("(){}[]<>\"'`")
+
 // plausible reports whether v looks made by a machine: no white space, long
 // enough, digits and letters both or mixed case over a length that no name has,
 // and neither a path, a URL nor program text.
@@ -145,7 +148,7 @@ func plausible(v []byte, least int) bool {
 	var digits, lower, uppers, marks int
 	for _, c := range v[:min(len(v), window)] {
 		switch {
-		case c <= ' ' || c == 0x7f || strings.IndexByte("(){}[]<>\"'`", c) >= 0:
+		case c <= ' ' || c == 0x7f || programText[c]:
 			return false
 		case isDigit(c):
 			digits++
@@ -157,30 +160,31 @@ func plausible(v []byte, least int) bool {
 			marks++
 		}
 	}
-	if bytes.Contains(v[:min(len(v), window)], []byte("://")) || pathLike(v) {
+	letters := lower + uppers
+	if !(digits > 0 && letters > 0) && !(lower > 0 && uppers > 0 && letters >= 20) {
 		return false
 	}
-	switch letters := lower + uppers; {
-	case digits > 0 && letters > 0:
-		return true
-	case lower > 0 && uppers > 0:
-		return letters >= 20
-	}
-	return false
+	return !bytes.Contains(v[:min(len(v), window)], []byte("://")) && !pathLike(v)
 }
+
+// roots begin the names of files.
+var roots = [][]byte{[]byte("./"), []byte("../"), []byte("~/"), []byte("/home/"), []byte("/Users/"), []byte("/tmp/"), []byte("/var/"),
+	[]byte("/etc/"), []byte("/usr/"), []byte("/opt/"), []byte("/run/"), []byte("/root/"), []byte("/mnt/"), []byte("/private/"),
+	[]byte("/workspace/"), []byte("/dev/"), []byte("/proc/"), []byte("/data/"), []byte("/app/"), []byte("/srv/")}
 
 // pathLike reports whether v is a file's name rather than base64 that happens
 // to begin with a slash.
 func pathLike(v []byte) bool {
-	s := string(v[:min(len(v), window)])
-	for _, root := range []string{"./", "../", "~/", "/home/", "/Users/", "/tmp/", "/var/", "/etc/", "/usr/", "/opt/", "/run/",
-		"/root/", "/mnt/", "/private/", "/workspace/", "/dev/", "/proc/", "/data/", "/app/", "/srv/"} {
-		if strings.HasPrefix(s, root) {
+	if len(v) == 0 {
+		return false
+	}
+	for _, root := range roots {
+		if bytes.HasPrefix(v, root) {
 			return true
 		}
 	}
-	if len(s) > 2 && s[1] == ':' && (s[2] == '\\' || s[2] == '/') {
+	if len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') {
 		return true
 	}
-	return strings.HasPrefix(s, "/") && strings.ContainsAny(s, ".")
+	return v[0] == '/' && bytes.IndexByte(v[:min(len(v), window)], '.') >= 0
 }

@@ -78,6 +78,12 @@ func (s *search) add(v *view, start, end int, kind string, decode int) {
 	}
 	level := v.level() + decode
 	start, end = v.source(start, end)
+	if n := len(s.hits); n > 0 { // a text that repeats makes many of one
+		if last := &s.hits[n-1]; last.start <= start && start < last.end && last.kind == kind && last.level == level {
+			last.end = max(last.end, end)
+			return
+		}
+	}
 	s.hits = append(s.hits, hit{start: start, end: end, kind: kind, level: level})
 }
 

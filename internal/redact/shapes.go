@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // shape is a well-known form of key: a prefix and what must follow it. The
 // forms are those the issuers print and secret scanners publish; the lengths
@@ -8,11 +11,12 @@ import "strings"
 type shape struct {
 	kind   string
 	prefix string
-	class  *[256]bool // the bytes after the prefix
-	min    int        // how many of them at least
-	max    int        // at most, 0 for any number; one more and it is no key
-	left   *[256]bool // bytes that must not stand before it, nil for any
-	more   func(text []byte, start, end int) int
+	class  *[256]bool                     // the bytes after the prefix
+	min    int                            // how many of them at least
+	max    int                            // at most, 0 for any number; one more and it is no key
+	left   *[256]bool                     // bytes that must not stand before it, nil for any
+	test   func(near []byte) bool         // what else must hold of them, as far as the window goes
+	more   func(text []byte, end int) int // what must follow them; returns the end or -1
 }
 
 var (
@@ -48,17 +52,17 @@ var shapes = []shape{
 	{kind: "openai", prefix: "sk-svcacct-", class: dashed, min: 16},
 	{kind: "openai", prefix: "sk-admin-", class: dashed, min: 16},
 	{kind: "openrouter", prefix: "sk-or-v1-", class: dashed, min: 16},
-	{kind: "api_key", prefix: "sk-", class: dashed, min: 20, left: word, more: solid},
+	{kind: "api_key", prefix: "sk-", class: dashed, min: 20, left: word, test: solid},
 	{kind: "google", prefix: "AIza", class: dashed, min: 35, left: word},
 	{kind: "google_oauth", prefix: "ya29.", class: dotted, min: 20, left: word},
 	{kind: "google_oauth", prefix: "GOCSPX-", class: dashed, min: 20},
 	{kind: "groq", prefix: "gsk_", class: alnum, min: 20, left: word},
-	{kind: "xai", prefix: "xai-", class: dashed, min: 20, left: word, more: solid},
+	{kind: "xai", prefix: "xai-", class: dashed, min: 20, left: word, test: solid},
 	{kind: "huggingface", prefix: "hf_", class: alnum, min: 20, left: word},
 	{kind: "replicate", prefix: "r8_", class: alnum, min: 20, left: word},
 	{kind: "perplexity", prefix: "pplx-", class: alnum, min: 20, left: word},
 	{kind: "nvidia", prefix: "nvapi-", class: dashed, min: 20, left: word},
-	{kind: "tavily", prefix: "tvly-", class: dashed, min: 16, left: word, more: digit},
+	{kind: "tavily", prefix: "tvly-", class: dashed, min: 16, left: word, test: digit},
 	{kind: "cerebras", prefix: "csk-", class: alnum, min: 20, left: word},
 	{kind: "github", prefix: "ghp_", class: alnum, min: 20, left: alnum},
 	{kind: "github", prefix: "gho_", class: alnum, min: 20, left: alnum},
@@ -68,14 +72,14 @@ var shapes = []shape{
 	{kind: "github", prefix: "github_pat_", class: word, min: 20},
 	{kind: "gitlab", prefix: "glpat-", class: dotted, min: 16},
 	{kind: "grafana", prefix: "glsa_", class: word, min: 20, left: word},
-	{kind: "slack", prefix: "xoxa-", class: dashed, min: 10, left: word, more: digit},
-	{kind: "slack", prefix: "xoxb-", class: dashed, min: 10, left: word, more: digit},
-	{kind: "slack", prefix: "xoxe-", class: dashed, min: 10, left: word, more: digit},
-	{kind: "slack", prefix: "xoxe.", class: dotted, min: 10, left: word, more: digit},
-	{kind: "slack", prefix: "xoxp-", class: dashed, min: 10, left: word, more: digit},
-	{kind: "slack", prefix: "xoxr-", class: dashed, min: 10, left: word, more: digit},
-	{kind: "slack", prefix: "xoxs-", class: dashed, min: 10, left: word, more: digit},
-	{kind: "slack", prefix: "xapp-", class: dashed, min: 10, left: word, more: digit},
+	{kind: "slack", prefix: "xoxa-", class: dashed, min: 10, left: word, test: digit},
+	{kind: "slack", prefix: "xoxb-", class: dashed, min: 10, left: word, test: digit},
+	{kind: "slack", prefix: "xoxe-", class: dashed, min: 10, left: word, test: digit},
+	{kind: "slack", prefix: "xoxe.", class: dotted, min: 10, left: word, test: digit},
+	{kind: "slack", prefix: "xoxp-", class: dashed, min: 10, left: word, test: digit},
+	{kind: "slack", prefix: "xoxr-", class: dashed, min: 10, left: word, test: digit},
+	{kind: "slack", prefix: "xoxs-", class: dashed, min: 10, left: word, test: digit},
+	{kind: "slack", prefix: "xapp-", class: dashed, min: 10, left: word, test: digit},
 	{kind: "aws", prefix: "AKIA", class: upper, min: 16, max: 16, left: alnum},
 	{kind: "aws", prefix: "ASIA", class: upper, min: 16, max: 16, left: alnum},
 	{kind: "npm", prefix: "npm_", class: alnum, min: 30, left: word},
@@ -97,7 +101,7 @@ var shapes = []shape{
 
 // window bounds how far a test that may say no looks ahead, so that a frame
 // made of beginnings of keys costs no more than its length.
-const window = 256
+const window = 128
 
 // match returns the end of the key that begins at start, or -1.
 func (s *shape) match(text []byte, start int) int {
@@ -105,15 +109,21 @@ func (s *shape) match(text []byte, start int) int {
 	if i > len(text) || string(text[start:i]) != s.prefix || s.left != nil && !edge(text, start, s.left) {
 		return -1
 	}
-	from := i
-	for i < len(text) && s.class[text[i]] && (s.max == 0 || i-from <= s.max) {
+	from, near := i, min(i+window, len(text))
+	for i < near && s.class[text[i]] && (s.max == 0 || i-from <= s.max) {
 		i++
 	}
 	if n := i - from; n < s.min || s.max > 0 && n > s.max {
 		return -1
 	}
+	if s.test != nil && !s.test(text[from:i]) {
+		return -1
+	}
+	for i < len(text) && s.class[text[i]] {
+		i++
+	}
 	if s.more != nil {
-		return s.more(text, from, i)
+		return s.more(text, i)
 	}
 	return i
 }
@@ -160,35 +170,27 @@ func edge(text []byte, i int, class *[256]bool) bool {
 
 // solid demands what tells a key from a name made of words: a digit, and a
 // long stretch without a dash.
-func solid(text []byte, start, end int) int {
+func solid(near []byte) bool {
 	run, digits := 0, 0
-	for i := start; i < min(end, start+window); i++ {
-		switch c := text[i]; {
+	for _, c := range near {
+		switch {
 		case c == '-' || c == '_':
 			run = 0
+			continue
 		case isDigit(c):
 			digits++
-			fallthrough
-		default:
-			if run++; run >= 16 && digits > 0 {
-				return end
-			}
+		}
+		if run++; run >= 16 && digits > 0 {
+			return true
 		}
 	}
-	return -1
+	return false
 }
 
-func digit(text []byte, start, end int) int {
-	for i := start; i < min(end, start+window); i++ {
-		if isDigit(text[i]) {
-			return end
-		}
-	}
-	return -1
-}
+func digit(near []byte) bool { return bytes.ContainsAny(near, "0123456789") }
 
 // secondPart demands ".", then as much again.
-func secondPart(text []byte, start, end int) int {
+func secondPart(text []byte, end int) int {
 	i := end + 1
 	for i < len(text) && dashed[text[i]] {
 		i++
@@ -201,7 +203,7 @@ func secondPart(text []byte, start, end int) int {
 
 // jwtParts demands a payload and takes the signature, which may be missing
 // where a log cut it off.
-func jwtParts(text []byte, start, end int) int {
+func jwtParts(text []byte, end int) int {
 	if end+4 > len(text) || string(text[end:end+4]) != ".eyJ" {
 		return -1
 	}

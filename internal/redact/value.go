@@ -320,11 +320,12 @@ func (s *search) bare(v *view, i int, w rule) {
 	if w.kind == "authorization" {
 		i += scheme(text[i:min(i+64, len(text))])
 	}
-	end := i
-	for end < len(text) && !ends(text, end, w) {
+	end, near := i, min(i+window, len(text))
+	for end < near && !ends(text, end, w) {
 		end++
 	}
-	for end > i && (text[end-1] == ',' || text[end-1] == ';' || text[end-1] == ')' || text[end-1] == '.') {
+	whole := end < near || end == len(text)
+	for whole && end > i && (text[end-1] == ',' || text[end-1] == ';' || text[end-1] == ')' || text[end-1] == '.') {
 		end--
 	}
 	value := text[i:end]
@@ -345,6 +346,9 @@ func (s *search) bare(v *view, i int, w rule) {
 		if !plausible(value, 12) {
 			return
 		}
+	}
+	for !whole && end < len(text) && !ends(text, end, w) {
+		end++
 	}
 	n := len(s.hits)
 	s.add(v, i, end, w.kind, 0)

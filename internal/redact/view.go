@@ -20,11 +20,15 @@ type view struct {
 	breaks []escape // in order
 }
 
-// escape is one decoded escape.
+// escape is one decoded escape. It is small because a frame can be made of
+// nothing else; frames are shorter than 2 GiB.
 type escape struct {
-	at, len   int // in the view
-	from, cut int // in the parent
+	at, from int32 // in the view, in the parent
+	len, was uint8 // bytes in the view, in the parent
 }
+
+func (e *escape) end() int { return int(e.at) + int(e.len) }
+func (e *escape) cut() int { return int(e.from) + int(e.was) }
 
 // decodeView returns the next view, nil when v has nothing to decode.
 func decodeView(v *view) *view {
@@ -39,7 +43,7 @@ func decodeView(v *view) *view {
 		out, n := unescape(buf[:0], v.text[i:])
 		if n > 0 {
 			d.text = append(d.text, v.text[last:i]...)
-			d.breaks = append(d.breaks, escape{len(d.text), len(out), i, i + n})
+			d.breaks = append(d.breaks, escape{int32(len(d.text)), int32(i), uint8(len(out)), uint8(n)})
 			d.text = append(d.text, out...)
 			i += n
 			last = i
@@ -105,7 +109,7 @@ func hex4(t []byte) (rune, bool) {
 
 // before returns the last escape that begins at or before pos, nil for none.
 func (v *view) before(pos int) *escape {
-	n := sort.Search(len(v.breaks), func(i int) bool { return v.breaks[i].at > pos })
+	n := sort.Search(len(v.breaks), func(i int) bool { return int(v.breaks[i].at) > pos })
 	if n == 0 {
 		return nil
 	}
@@ -115,7 +119,7 @@ func (v *view) before(pos int) *escape {
 // escaped reports whether the byte at pos was an escape in the parent.
 func (v *view) escaped(pos int) bool {
 	e := v.before(pos)
-	return e != nil && pos < e.at+e.len
+	return e != nil && pos < e.end()
 }
 
 // down returns the span of the parent that [start,end) was decoded from, in
@@ -129,10 +133,10 @@ func (v *view) from(pos int) int {
 	switch {
 	case e == nil:
 		return pos
-	case pos < e.at+e.len:
-		return e.from
+	case pos < e.end():
+		return int(e.from)
 	}
-	return e.cut + pos - e.at - e.len
+	return e.cut() + pos - e.end()
 }
 
 func (v *view) to(pos int) int {
@@ -143,10 +147,10 @@ func (v *view) to(pos int) int {
 	switch {
 	case e == nil:
 		return pos
-	case pos-1 < e.at+e.len:
-		return e.cut
+	case pos-1 < e.end():
+		return e.cut()
 	}
-	return e.cut + pos - e.at - e.len
+	return e.cut() + pos - e.end()
 }
 
 // source returns the span of the frame.
