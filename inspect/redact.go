@@ -84,17 +84,14 @@ func redactFile(ctx context.Context, file string, o redactOptions, tell func(red
 	}
 	defer db.Close()
 	changed, err := redactSessions(ctx, db, file, o, tell)
-	if err != nil || !changed {
-		return err
+	if changed { // also when another session could not be
+		err = errors.Join(err, db.Scrub(ctx))
 	}
-	if err := db.Scrub(ctx); err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // redactSessions rewrites the sessions of a database and reports whether any
-// changed.
+// changed. Those that are being recorded are left for later, with an error.
 func redactSessions(ctx context.Context, db *store.DB, file string, o redactOptions, tell func(redacted)) (bool, error) {
 	list, err := sessionsOf(ctx, db, o.Session)
 	if err != nil {
@@ -105,6 +102,7 @@ func redactSessions(ctx context.Context, db *store.DB, file string, o redactOpti
 		return false, err
 	}
 	any := false
+	var live []error
 	for _, s := range list {
 		d, err := dialectOf(ctx, s, o.Dialect)
 		if err != nil {
@@ -115,13 +113,17 @@ func redactSessions(ctx context.Context, db *store.DB, file string, o redactOpti
 			return any, err
 		}
 		n, changed, err := redactSession(ctx, db, s, r, d)
+		if errors.Is(err, store.ErrRecording) {
+			live = append(live, err)
+			continue
+		}
 		if err != nil {
 			return any, err
 		}
 		any = any || changed
 		tell(redacted{File: file, Session: s.ID, Frames: n, Changed: changed})
 	}
-	return any, nil
+	return any, errors.Join(live...)
 }
 
 // redactSession rewrites one session. It reads it first, so that a secret
@@ -153,7 +155,9 @@ func redaction(r *redact.Redactor) store.Edit {
 	text := func(s *string) { *s = string(r.Text([]byte(*s))) }
 	return store.Edit{
 		Frame: func(f store.Frame) ([]byte, error) { return r.Frame(f.Stream, f.Raw), nil },
-		Giant: func(_ store.Frame, in io.Reader) (io.Reader, error) { return &giantReader{in: in, g: r.Giant()}, nil },
+		Giant: func(_ store.Frame, in io.Reader) (io.Reader, error) {
+			return &giantReader{in: in, g: r.Stream(false)}, nil
+		},
 		Event: func(e *store.Event) error {
 			text(&e.Detail)
 			return nil
@@ -280,7 +284,7 @@ func redactPlain(file string, o redactOptions, tell func(redacted)) error {
 				return err
 			}
 			defer f.Close()
-			_, err = io.Copy(w, &numberReader{in: &giantReader{in: f, g: r.Stream()}, n: redact.NewNumbering()})
+			_, err = io.Copy(w, &numberReader{in: &giantReader{in: f, g: r.Stream(true)}, n: redact.NewNumbering()})
 			return err
 		})
 		if err != nil {

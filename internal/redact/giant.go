@@ -17,23 +17,26 @@ const (
 // frame that begins like JSON as JSON. A secret longer than a window is cut out
 // whole; its token stands for its beginning.
 type Giant struct {
-	r      *Redactor
-	buf    []byte
-	from   int  // buf[from:] has not gone out yet
-	begun  bool // the first byte is known
-	json   bool
-	inside bool   // buf[from] is inside a JSON string
-	drop   bool   // in the middle of a secret whose token went out
-	until  quote  // what ends that secret
-	out    []byte // reused
+	r       *Redactor
+	buf     []byte
+	from    int  // buf[from:] has not gone out yet
+	learned bool // look for what was learned, too
+	begun   bool // the first byte is known
+	json    bool
+	inside  bool   // buf[from] is inside a JSON string
+	drop    bool   // in the middle of a secret whose token went out
+	until   quote  // what ends that secret
+	out     []byte // reused
 }
 
-// Giant returns a redactor for a frame that comes in parts.
+// Giant returns a redactor for a frame that comes in parts. It looks for what r
+// was made with and not for what r has learned since: who begins again in the
+// middle of a recording, with a new redactor, gets the same bytes.
 func (r *Redactor) Giant() *Giant { return &Giant{r: r} }
 
-// Stream returns a redactor for text that comes in parts and is no frame, such
-// as a file of many lines.
-func (r *Redactor) Stream() *Giant { return &Giant{r: r, begun: true} }
+// Stream returns a redactor for text that comes in parts: a frame, or with
+// lines true a file of many. It looks for all that r has learned.
+func (r *Redactor) Stream(lines bool) *Giant { return &Giant{r: r, begun: lines, learned: true} }
 
 // Next takes the next part and returns what may be stored so far; it holds
 // back what could begin a secret. The result is valid until the next call.
@@ -67,7 +70,10 @@ func (g *Giant) window(last bool) {
 			g.begun, g.json = true, t[0] == '{' || t[0] == '['
 		}
 	}
-	s := &search{engine: g.r.engine.Load(), rules: g.r.rules, frame: g.buf}
+	s := &search{engine: g.r.made, rules: g.r.rules, frame: g.buf}
+	if g.learned {
+		s.engine = g.r.engine.Load()
+	}
 	if s.engine.rules || s.suspect(g.buf) {
 		s.look()
 	}

@@ -13,7 +13,7 @@ import (
 
 // giant redacts a frame in parts of random lengths.
 func giant(r *Redactor, rnd *rand.Rand, frame []byte) []byte {
-	g := r.Giant()
+	g := r.Stream(false)
 	var out []byte
 	for len(frame) > 0 {
 		n := min(1+rnd.IntN(200_000), len(frame))
@@ -81,5 +81,21 @@ func TestGiantMemory(t *testing.T) {
 	}
 	if n := cap(g.buf) + cap(g.out); n > 8<<20 {
 		t.Errorf("a giant of %d bytes keeps %d bytes", 200*len(part), n)
+	}
+}
+
+// TestGiantBeginsAgain: what was learned meanwhile changes nothing for a giant
+// of a recording.
+func TestGiantBeginsAgain(t *testing.T) {
+	r := testRedactor(t)
+	frame := []byte(`{"t":"local-k3y-0001 and sk-ant-api03-AbCdEf0123456789abcdef"}`)
+	run := func(g *Giant) string { return string(append(bytes.Clone(g.Next(frame)), g.End()...)) }
+	first := run(r.Giant())
+	r.Learn(store.In, []byte(`{"api_key":"local-k3y-0001"}`))
+	if again := run(r.Giant()); again != first {
+		t.Errorf("%s became %s", first, again)
+	}
+	if got := show([]byte(run(r.Stream(false)))); got != `{"t":"«api_key» and «anthropic»"}` {
+		t.Errorf("a stream gives %s", got)
 	}
 }

@@ -35,6 +35,7 @@ type Redactor struct {
 	rules   []*regexp.Regexp
 	dialect atomic.Pointer[dialect.Dialect]
 	engine  atomic.Pointer[engine]
+	made    *engine // the first, before anything was learned
 
 	mu    sync.Mutex // guards what follows
 	known []value    // of which the engine was made
@@ -88,7 +89,8 @@ func New(o Options) (*Redactor, error) {
 		r.rules = append(r.rules, re)
 	}
 	r.known = environment(append(o.Environ[:len(o.Environ):len(o.Environ)], dotEnv(o.DotEnv)...))
-	r.engine.Store(newEngine(r.known, len(r.rules) > 0))
+	r.made = newEngine(r.known, len(r.rules) > 0)
+	r.engine.Store(r.made)
 	return r, nil
 }
 
