@@ -154,6 +154,8 @@ func parseCase(t *testing.T, text string) (name string, recording []string, live
 					l.free = append(l.free, words[i+1])
 				case "match":
 					l.o.least = levelNames[words[i+1]]
+				case "lookup":
+					l.o.lookup = words[i+1]
 				case "order":
 					l.o.recorded = words[i+1] == "recorded"
 				}

@@ -65,6 +65,12 @@ diverged and 4 when FILE cannot be played.`,
 			if o.Order != "cause" && o.Order != "recorded" {
 				return fmt.Errorf("--order %q is not known; use cause or recorded", o.Order)
 			}
+			if o.Exhausted != ExhaustedFail && !o.Lookup {
+				return fmt.Errorf("--exhausted goes with --lookup")
+			}
+			if o.Exhausted != ExhaustedFail && o.Exhausted != ExhaustedLast && o.Exhausted != ExhaustedCycle {
+				return fmt.Errorf("--exhausted %q is not known; use fail, last or cycle", o.Exhausted)
+			}
 			if o.Report != "" {
 				if ext := filepath.Ext(o.Report); ext != "" && reportFormats[ext] == nil {
 					if info, err := os.Stat(o.Report); err != nil || !info.IsDir() {
@@ -109,7 +115,7 @@ diverged and 4 when FILE cannot be played.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id or last")
+	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id, last, or any: the one that begins as the client does")
 	f.StringVar(&o.Dialect, "dialect", "", "dialect by name or table file, instead of the recorded one")
 	f.StringVar(&match, "match", "content", "how live frames must fit: exact, content, shape or kind")
 	f.StringArrayVar(&o.Ignore, "ignore", nil, "path that may differ, such as params._meta.** (repeatable)")
@@ -118,6 +124,8 @@ diverged and 4 when FILE cannot be played.`,
 	f.StringArrayVar(&o.Free, "free", nil, "label of client frames that nothing waits for (repeatable)")
 	f.StringVar(&o.Order, "order", "cause", "cause, or recorded: every frame waits for all recorded before it")
 	f.BoolVar(&o.AllowUnsent, "allow-unsent", false, "recorded frames that the client does not send are no divergence")
+	f.BoolVar(&o.Lookup, "lookup", false, "answer requests in any order, each as an equal one was answered (MCP servers)")
+	f.StringVar(&o.Exhausted, "exhausted", "fail", "with --lookup, when a request comes more often than recorded: fail, last or cycle")
 	f.StringVar(&pace, "pace", "fast", "fast, recorded, or xN for N times the recorded speed")
 	f.DurationVar(&o.PaceCap, "pace-cap", 0, "longest pause with --pace, 0 for none")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence after which a stall is reported, 0 for never")

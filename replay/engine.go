@@ -39,6 +39,7 @@ type engine struct {
 	frames   int64 // live frames so far
 	last     int32 // the last out frame released
 	closed   bool
+	lookup   *lookup // nil but in lookup mode
 }
 
 type poolKey struct {
@@ -65,6 +66,9 @@ func newEngine(s *script, o matching, v *verdict, fetch func(int32) []byte) *eng
 		convs: map[int32]string{}, unconvs: map[string]int32{}, known: map[string]int32{}, liveRefs: map[string]int32{},
 	}
 	e.now = newView(&e.log)
+	if o.lookup != "" {
+		e.lookup = &lookup{exhausted: o.lookup, used: map[int32]int{}, asked: map[int32]*play{}}
+	}
 	for i, name := range s.convs[1:] {
 		e.known[name] = int32(i + 1)
 	}
@@ -93,6 +97,14 @@ func (e *engine) addBinding(b binding) {
 // start releases what waits for nothing.
 func (e *engine) start() []outgoing {
 	leading := true
+	if e.lookup != nil {
+		for i := int32(1); i < int32(len(e.s.items)) && e.s.items[i].stream != store.In; i++ {
+			if e.s.items[i].stream == store.Out {
+				e.emit(i)
+			}
+		}
+		return e.settle()
+	}
 	for i := int32(1); i < int32(len(e.s.items)); i++ {
 		it := &e.s.items[i]
 		switch {
@@ -120,6 +132,9 @@ func (e *engine) signal(name string) []outgoing {
 }
 
 func (e *engine) happened(is func(store.Event) bool) []outgoing {
+	if e.lookup != nil {
+		return nil
+	}
 	for i := range e.s.items {
 		if e.s.items[i].flags&fEvent != 0 && !e.done[i] && is(e.s.events[int32(i)]) {
 			e.meet(int32(i))
@@ -287,7 +302,7 @@ func (e *engine) finished() bool { return e.left == 0 }
 
 // leaves reports that the agent ended by itself and all that led to it is done.
 func (e *engine) leaves() bool {
-	if e.s.exit == nil || e.s.exit.Signal != "" || e.left > 0 || len(e.s.ending) > 0 {
+	if e.lookup != nil || e.s.exit == nil || e.s.exit.Signal != "" || e.left > 0 || len(e.s.ending) > 0 {
 		return false
 	}
 	return e.s.all.next(0, int32(len(e.s.all.items)), e.done) == 0
@@ -297,7 +312,7 @@ func (e *engine) leaves() bool {
 // whose response cannot come, and returns false when nothing is held back.
 func (e *engine) stall() ([]outgoing, bool) {
 	frame, cause := e.held()
-	if frame == 0 {
+	if frame == 0 || e.lookup != nil {
 		return nil, false
 	}
 	e.verdict.stalled(e, frame, cause)

@@ -40,6 +40,7 @@ type matching struct {
 	ignore   dialect.Paths
 	values   []*regexp.Regexp // differences between two values that both match are accepted
 	recorded bool             // --order recorded
+	lookup   string           // "", or what to do when answers are exhausted
 }
 
 // How many recorded frames a live one is compared with before the best so far
@@ -53,6 +54,9 @@ const (
 func (e *engine) frame(raw []byte) []outgoing {
 	e.frames++
 	r := e.s.dialect.Read(store.In, raw)
+	if e.lookup != nil {
+		return e.looked(raw, &r)
+	}
 	if r.Role == dialect.Response {
 		e.answer(raw, &r)
 	} else {

@@ -18,7 +18,7 @@ import (
 // Options says what to replay and how.
 type Options struct {
 	File    string // database or text form
-	Session string // number, name, id or "last"; "" is the only one
+	Session string // number, name, id, "last" or AnySession; "" is the only one
 	Dialect string // instead of the recorded or detected one
 
 	Match       Level    // Content when None
@@ -28,6 +28,8 @@ type Options struct {
 	Free        []string // labels taken out of the gates
 	Order       string   // cause (default) or recorded
 	AllowUnsent bool
+	Lookup      bool   // answer requests in any order
+	Exhausted   string // in lookup: fail (default), last or cycle
 
 	Pace    float64       // 0 fast, else the factor of the recorded speed
 	PaceCap time.Duration // longest pause, 0 for none
@@ -40,6 +42,8 @@ type Options struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Signals <-chan os.Signal // TERM, INT and HUP of the live client; may be nil
+
+	greeted int // frames of the session that have been sent already
 }
 
 // Run plays the agent's side of a recorded session to the client on Stdin and
@@ -56,7 +60,12 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer db.Close()
-	session, err := db.Find(data, o.Session)
+	var session *store.Session
+	if o.Session == AnySession {
+		session, err = choose(data, db, &o)
+	} else {
+		session, err = db.Find(data, o.Session)
+	}
 	if err != nil {
 		return err
 	}
@@ -95,6 +104,11 @@ func newPlayer(data context.Context, o Options, s *store.Session) (*player, erro
 		return nil, fmt.Errorf("reading --ignore: %w", err)
 	}
 	p.matching = matching{least: p.o.Match, ignore: ignore, recorded: o.Order == "recorded"}
+	if o.Lookup {
+		if p.matching.lookup = o.Exhausted; o.Exhausted == "" {
+			p.matching.lookup = ExhaustedFail
+		}
+	}
 	for _, v := range o.IgnoreValue {
 		re, err := regexp.Compile(v)
 		if err != nil {
@@ -154,11 +168,15 @@ func (p *player) prepare() error {
 	if err != nil {
 		return err
 	}
-	greeting := len(binds) == 0 && p.o.Pace == 0 && len(p.o.Faults) == 0
+	greeting := len(binds) == 0 && p.o.Pace == 0 && len(p.o.Faults) == 0 && !p.o.Lookup
 	sent, size := 0, 0
 	var gaps []time.Duration
 	var last time.Duration
 	b, err := p.build(d, func(f store.Frame, ending bool) {
+		if sent < p.o.greeted {
+			sent++
+			return
+		}
 		greeting = greeting && f.Stream == store.Out && !ending && f.Raw != nil && size < writeSize
 		if greeting {
 			p.w.push([]outgoing{{raw: append(append([]byte(nil), f.Raw...), f.Term.Bytes()...), epoch: verbatim}})
@@ -489,7 +507,7 @@ func (p *player) report(state string) *Report {
 		r.Dialect, r.Exit = s.dialect.Name(), s.exit
 		r.In = ReportCount{len(s.ins), p.v.matched}
 		r.Out = ReportCount{s.outs, s.outs - p.e.left}
-		if state == "running" && !p.o.AllowUnsent && p.v.matched < len(s.ins) {
+		if state == "running" && !p.o.AllowUnsent && !p.o.Lookup && p.v.matched < len(s.ins) {
 			r.Verdict = "fail"
 		}
 	} else {

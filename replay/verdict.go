@@ -200,13 +200,13 @@ func (v *verdict) close(e *engine, gone bool) {
 			n.Message += "; waiting for it: " + e.nameAll(n.Holds)
 		}
 		n.Accept = "--allow-unsent"
-		if v.allow {
+		if v.allow || e.lookup != nil {
 			v.noted(n)
 		} else {
 			v.diverged(n)
 		}
 	}
-	if e.left > 0 {
+	if e.left > 0 && e.lookup == nil {
 		v.noted(Entry{Kind: LeftOver, Message: fmt.Sprintf("%d of %d frames of the agent were not due and not sent", e.left, e.s.outs)})
 	}
 	if gone {
