@@ -124,6 +124,7 @@ diverged and 4 when FILE cannot be played.`,
 	f.StringArrayVar(&o.Free, "free", nil, "label of client frames that nothing waits for (repeatable)")
 	f.StringVar(&o.Order, "order", "cause", "cause, or recorded: every frame waits for all recorded before it")
 	f.BoolVar(&o.AllowUnsent, "allow-unsent", false, "recorded frames that the client does not send are no divergence")
+	f.BoolVar(&o.Update, "update", false, "accept changed frames of the client and write them into FILE")
 	f.BoolVar(&o.Lookup, "lookup", false, "answer requests in any order, each as an equal one was answered (MCP servers)")
 	f.StringVar(&o.Exhausted, "exhausted", "fail", "with --lookup, when a request comes more often than recorded: fail, last or cycle")
 	f.StringVar(&pace, "pace", "fast", "fast, recorded, or xN for N times the recorded speed")

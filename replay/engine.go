@@ -39,7 +39,8 @@ type engine struct {
 	frames   int64 // live frames so far
 	last     int32 // the last out frame released
 	closed   bool
-	lookup   *lookup // nil but in lookup mode
+	lookup   *lookup          // nil but in lookup mode
+	changed  map[int32][]byte // recorded in frames whose live partner says something else
 }
 
 type poolKey struct {
@@ -63,7 +64,7 @@ func newEngine(s *script, o matching, v *verdict, fetch func(int32) []byte) *eng
 		watch: make([]int32, len(s.items)), follow: make([]int32, len(s.items)),
 		anyOf: map[int32][]int32{}, left: s.outs,
 		pools: map[poolKey]*gateList{}, live: map[int32][]byte{},
-		convs: map[int32]string{}, unconvs: map[string]int32{}, known: map[string]int32{}, liveRefs: map[string]int32{},
+		convs: map[int32]string{}, unconvs: map[string]int32{}, known: map[string]int32{}, liveRefs: map[string]int32{}, changed: map[int32][]byte{},
 	}
 	e.now = newView(&e.log)
 	if o.lookup != "" {

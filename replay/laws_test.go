@@ -11,7 +11,7 @@ import (
 	"agentrec/store"
 )
 
-var seeds = flag.Int("seeds", 60, "how many recordings of each kind to generate")
+var seeds = flag.Int("seeds", 25, "how many recordings of each kind to generate")
 
 // TestGenerated plays generated recordings to clients that behave otherwise than
 // the recorded one, and holds: nothing is sent before its true cause, a turn's

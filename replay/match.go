@@ -376,6 +376,9 @@ func splitPath(path string) []string {
 func (e *engine) match(i int32, raw []byte, r *dialect.Reading, f fit) {
 	e.verdict.matched++
 	e.verdict.last = i
+	if f.level < Content {
+		e.changed[i] = raw
+	}
 	e.pairSlots(i, e.fetch(i), raw, func(slot dialect.Slot, recorded, live string) { e.bindSlot(i, slot, recorded, live) })
 	for _, token := range sortedKeys(f.tokens) {
 		e.addBinding(binding{space: redactedSpace, recorded: token, live: f.tokens[token]})
@@ -407,7 +410,7 @@ func (e *engine) pairSlots(i int32, recorded, live []byte, do func(slot dialect.
 	liveSlots := e.s.dialect.Slots(store.In, live)
 	for _, slot := range e.s.dialect.Slots(store.In, recorded) {
 		for n, other := range liveSlots {
-			if used[n] || other.Namespace != slot.Namespace || other.Mints != slot.Mints || other.Ref != slot.Ref {
+			if used[n] || !sameSlot(slot, other) {
 				continue
 			}
 			used[n] = true

@@ -28,9 +28,15 @@ func (s *script) render(v *view, i int32, raw []byte) []byte {
 		edits = texts(pairs, string(raw))
 	default:
 		edits = append(edits, literals(pairs, raw, edits)...)
-		slices.SortFunc(edits, func(a, b edit) int { return a.start - b.start })
+		edits = sorted(edits)
 	}
 	return apply(raw, edits)
+}
+
+// sorted brings edits into the order of their places.
+func sorted(edits []edit) []edit {
+	slices.SortFunc(edits, func(a, b edit) int { return a.start - b.start })
+	return edits
 }
 
 func apply(raw []byte, edits []edit) []byte {

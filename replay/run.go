@@ -35,6 +35,7 @@ type Options struct {
 	PaceCap time.Duration // longest pause, 0 for none
 	Wait    time.Duration // until a stall is reported, 0 for never
 	Report  string        // file or directory, "" for none
+	Update  bool          // accept changed frames of the client and rewrite the recording with them
 	Faults  []Fault       // damage done to what is written
 	Seed    uint64        // of the faults' random choices
 
@@ -73,6 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	p.db = db
 	return p.play(ctx)
 }
 
@@ -81,6 +83,7 @@ type player struct {
 	o        Options
 	matching matching
 	session  *store.Session
+	db       *store.DB
 	data     context.Context
 	side     *sideWriter
 	w        *writer
@@ -98,6 +101,9 @@ func newPlayer(data context.Context, o Options, s *store.Session) (*player, erro
 	p := &player{o: o, session: s, data: data, started: time.Now(), v: &verdict{allow: o.AllowUnsent}}
 	if p.o.Match == None {
 		p.o.Match = Content
+	}
+	if p.o.Update {
+		p.o.Match = Kind
 	}
 	ignore, err := dialect.ParsePaths(o.Ignore...)
 	if err != nil {
@@ -336,7 +342,7 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 	}
 	closed, stalled := false, false
 	for {
-		p.update()
+		p.tell()
 		idle, failed, broken := p.w.state()
 		if broken != nil {
 			return broken
@@ -437,6 +443,15 @@ func (p *player) verdict() error {
 	_, failed, _ := p.w.state()
 	p.v.close(p.e, failed != nil)
 	p.judgeFaults()
+	if p.o.Update && len(p.e.changed) > 0 {
+		where, err := p.update()
+		if err != nil {
+			p.side.close()
+			return fmt.Errorf("updating %s: %w", p.o.File, err)
+		}
+		p.v.noted(Entry{Kind: Updated, Message: "updated " + where})
+		p.side.write([]byte(fmt.Sprintf("agentrec: %d changed frames written to %s\n", len(p.e.changed), where)))
+	}
 	r := p.report("done")
 	p.side.write([]byte(summary(r, p.v.quiet-maxLoud)))
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
@@ -483,8 +498,8 @@ func (p *player) judgeFaults() {
 // How often a busy replay writes its report.
 const reportEvery = 250 * time.Millisecond
 
-// update hands the reporter what is known so far.
-func (p *player) update() {
+// tell hands the reporter what is known so far.
+func (p *player) tell() {
 	if p.reporter == nil || !p.dirty && !p.reported.IsZero() {
 		return
 	}

@@ -21,6 +21,7 @@ const (
 	Inexact   = "inexact"   // a frame was accepted at a level below exact
 	Answered  = "answered"  // an answer that the recording leaves open
 	LeftOver  = "left over" // recorded frames of the agent that were not sent
+	Updated   = "updated"   // changed frames went into the recording
 	Faulted   = "fault"     // damage that was asked for
 	Ended     = "ended"     // how the replay ended, where it is not as recorded
 )
