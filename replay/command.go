@@ -24,7 +24,7 @@ func Commands(record Recorder) []*cobra.Command {
 
 func replayCommand(record Recorder) *cobra.Command {
 	var o Options
-	var match, pace, mode string
+	var match, pace, mode, address string
 	var explain, asJSON bool
 	var faults []string
 	cmd := &cobra.Command{
@@ -111,6 +111,9 @@ diverged and 4 when FILE cannot be played.`,
 			defer stop()
 			o.Signals = signals
 			o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
+			if address != "" {
+				return Listen(cmd.Context(), o, address)
+			}
 			return Run(cmd.Context(), o)
 		},
 	}
@@ -135,6 +138,7 @@ diverged and 4 when FILE cannot be played.`,
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of what faults choose at random")
 	f.BoolVar(&explain, "explain", false, "print what each frame waits for, binds and leaves open, and play nothing")
 	f.BoolVar(&asJSON, "json", false, "with --explain: one JSON object a line")
+	f.StringVar(&address, "listen", "", "HOST:PORT or unix:PATH: play to every client that connects there, until a signal")
 	f.StringVar(&mode, "record", "once", "with CMD: once records a missing FILE, always, never")
 	return cmd
 }

@@ -44,7 +44,8 @@ type Options struct {
 	Stderr  io.Writer
 	Signals <-chan os.Signal // TERM, INT and HUP of the live client; may be nil
 
-	greeted int // frames of the session that have been sent already
+	greeted    int // frames of the session that have been sent already
+	connection int // number of the connection, 0 on stdio
 }
 
 // Run plays the agent's side of a recorded session to the client on Stdin and
@@ -123,11 +124,20 @@ func newPlayer(data context.Context, o Options, s *store.Session) (*player, erro
 		p.matching.values = append(p.matching.values, re)
 	}
 	if o.Report != "" {
-		if p.reporter, err = newReporter(o.Report, fmt.Sprintf("%s-%d", s.UID, os.Getpid())); err != nil {
+		if p.reporter, err = newReporter(o.Report, processName(s, o.connection)); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// processName is what a report in a directory is called after.
+func processName(s *store.Session, connection int) string {
+	name := fmt.Sprintf("%s-%d", s.UID, os.Getpid())
+	if connection > 0 {
+		name += fmt.Sprintf("-%d", connection)
+	}
+	return name
 }
 
 func (p *player) play(ctx context.Context) error {

@@ -1,0 +1,105 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"agentrec/store"
+)
+
+// Listen plays the session to every client that connects to address, each with
+// a replay of its own, until ctx ends or a signal comes. An address is
+// HOST:PORT, where an empty host is loopback, or unix:PATH. It returns
+// Divergence when one of the replays diverged.
+func Listen(ctx context.Context, o Options, address string) error {
+	l, err := listener(ctx, address)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Stderr, "agentrec: listening on %s\n", l.Addr())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopped := make(chan struct{})
+	go func() { // ends with ctx, which this function ends
+		defer close(stopped)
+		select {
+		case <-ctx.Done():
+		case <-o.Signals:
+		}
+		cancel()
+		l.Close()
+	}()
+	var clients sync.WaitGroup
+	var mu sync.Mutex
+	count := 0
+	var first error
+	for n := 1; ; n++ {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() == nil {
+				cancel()
+				first = fmt.Errorf("accepting a connection: %w", err)
+			}
+			break
+		}
+		clients.Go(func() {
+			err := serveConn(ctx, o, conn, n)
+			mu.Lock()
+			defer mu.Unlock()
+			var d Divergence
+			var exit store.Exit
+			switch {
+			case errors.As(err, &d):
+				count += d.Count
+			case err != nil && !errors.As(err, &exit) && first == nil:
+				first = err
+			}
+		})
+	}
+	clients.Wait()
+	<-stopped
+	if first != nil {
+		return first
+	}
+	if count > 0 {
+		return Divergence{Count: count}
+	}
+	return nil
+}
+
+func serveConn(ctx context.Context, o Options, conn net.Conn, n int) error {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	defer conn.Close()
+	o.Stdin, o.Stdout, o.Signals = conn, conn, nil
+	if ext := filepath.Ext(o.Report); o.Report != "" && ext != "" && n > 1 {
+		o.Report = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(o.Report, ext), n, ext)
+	}
+	o.connection = n
+	return Run(ctx, o)
+}
+
+func listener(ctx context.Context, address string) (net.Listener, error) {
+	network, where := "tcp", address
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, where = "unix", path
+	} else if strings.HasPrefix(address, ":") {
+		where = "127.0.0.1" + address
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, network, where)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", address, err)
+	}
+	if network == "unix" {
+		if err := os.Chmod(where, 0o600); err != nil {
+			return nil, errors.Join(fmt.Errorf("listening on %s: %w", address, err), l.Close())
+		}
+	}
+	return l, nil
+}
