@@ -33,7 +33,7 @@ type position struct{ which, seg int }
 
 // find calls found with the index of the first pattern that matches each place.
 func (p Paths) find(raw []byte, found func(which int, s Span)) bool {
-	f := finder{paths: p, raw: raw, found: found}
+	f := finder{paths: p, raw: raw, found: found, at: make([]position, 0, 8*len(p.list)+16)}
 	for which := range p.list {
 		f.enter(position{which, 0})
 	}

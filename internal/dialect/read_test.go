@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -160,4 +161,34 @@ func BenchmarkRead(b *testing.B) {
 			}
 		})
 	}
+}
+
+func BenchmarkSlots(b *testing.B) {
+	d, lines := builtinDialect(b, "acp"), wire(b, "acp__ts24-client__ts24-rich-agent")
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		l := lines[i%len(lines)]
+		d.Slots(l.stream, l.raw)
+	}
+}
+
+func TestReadConcurrently(t *testing.T) {
+	d, lines := builtinDialect(t, "acp"), wire(t, "acp__ts24-client__ts24-rich-agent")
+	want := make([]string, len(lines))
+	for i, l := range lines {
+		want[i] = show(d.Read(l.stream, l.raw))
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i, l := range lines {
+				if got := show(d.Read(l.stream, l.raw)); got != want[i] {
+					t.Errorf("line %d: %s", i, got)
+				}
+				d.Slots(l.stream, l.raw)
+				d.Check(l.stream, l.raw)
+			}
+		})
+	}
+	wg.Wait()
 }
