@@ -229,9 +229,17 @@ func TestRollbackJournalWhereNoLogIsPossible(t *testing.T) {
 		t.Errorf("journal mode %s, synchronous %d; want delete, 2", mode, sync)
 	}
 	closeWriter(t, w)
+	read := openRead(t, path)
+	if n := sessionCount(t, read); n != 1 || read.readers.immutable {
+		t.Errorf("%d sessions, opened as immutable %v", n, read.readers.immutable)
+	}
+	begin(t, db, Start{})
+	if n := sessionCount(t, read); n != 2 {
+		t.Errorf("%d sessions after another began, want 2", n)
+	}
 	db.Close()
-	if n := sessionCount(t, openRead(t, path)); n != 1 {
-		t.Errorf("%d sessions", n)
+	if names := besides(t, path); len(names) > 0 {
+		t.Errorf("reading leaves %v", names)
 	}
 }
 

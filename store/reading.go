@@ -140,6 +140,7 @@ func openReading(ctx context.Context, real string) (*reading, error) {
 		err = probe(ctx, r.pool) // waits by its busy timeout
 	}
 	if err == nil {
+		r.unfreeze(ctx)
 		return r, nil
 	}
 	r.pool.Close()
@@ -147,6 +148,28 @@ func openReading(ctx context.Context, real string) (*reading, error) {
 		return openCopy(ctx, real)
 	}
 	return nil, err
+}
+
+// unfreeze opens a database that has no write-ahead log but a rollback journal
+// as one that may change: SQLite makes no side files for it, and looks for
+// changes better than a stamp does on a file system that caches those.
+func (r *reading) unfreeze(ctx context.Context) {
+	if !r.immutable {
+		return
+	}
+	form := ""
+	err := r.pool.QueryRowContext(ctx, "SELECT hex(substr(data, 19, 2)) FROM sqlite_dbpage WHERE pgno = 1").Scan(&form)
+	if err != nil || form != "0101" {
+		return
+	}
+	pool := sql.OpenDB(connector(r.real, "ro", ""))
+	pool.SetMaxOpenConns(4)
+	if probe(ctx, pool) != nil {
+		pool.Close()
+		return
+	}
+	r.pool.Close()
+	r.pool, r.immutable = pool, false
 }
 
 func probe(ctx context.Context, pool *sql.DB) error {
@@ -206,7 +229,11 @@ func (db *DB) read(ctx context.Context, fn func(pool *sql.DB) error) error {
 			return fmt.Errorf("the recording is closed: %w", os.ErrClosed)
 		}
 		if !r.immutable {
-			return fn(r.pool)
+			err := fn(r.pool)
+			for deadline := time.Now().Add(openPatience); isBusy(err) && time.Now().Before(deadline) && ctx.Err() == nil; {
+				err = fn(r.pool) // waits by its busy timeout
+			}
+			return err
 		}
 		if r.fresh() {
 			err := fn(r.pool)
