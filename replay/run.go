@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/redact"
 	"agentrec/internal/tape"
 	"agentrec/store"
 )
@@ -212,6 +213,9 @@ func (p *player) prepare() error {
 	for _, n := range binds {
 		p.e.bind(n.recorded, n.live)
 	}
+	if p.v.mask, err = masker(d); err != nil {
+		return err
+	}
 	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
 	p.w.push([]outgoing{{begin: func(w *writer) {
 		w.script, w.view, w.skip = s, newView(&p.e.log), sent
@@ -230,6 +234,22 @@ func (p *player) prepare() error {
 	}}})
 	p.w.push(p.e.start())
 	return nil
+}
+
+// masker returns what hides secrets in the live side of reports: places and
+// shapes of secrets, and the values of secret-looking variables.
+func masker(d *dialect.Dialect) (func(live string, whole bool) string, error) {
+	r, err := redact.New(redact.Options{Environ: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	r.SetDialect(d)
+	return func(live string, whole bool) string {
+		if whole {
+			return string(r.Frame(store.In, []byte(live)))
+		}
+		return string(r.Text([]byte(live)))
+	}, nil
 }
 
 // faulty returns what does the faults. A death ends the replay at once: what

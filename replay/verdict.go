@@ -52,7 +52,7 @@ type verdict struct {
 	dropped int // entries beyond maxEntries
 	quiet   int // unsent frames after the first divergence
 	loud    func(Entry)
-	mask    func(string) string // hides secrets in what is reported
+	mask    func(live string, whole bool) string // hides secrets in a live value, or whole frame
 }
 
 // Bounds of a report: entries of each list, differences of an entry.
@@ -96,7 +96,7 @@ func (v *verdict) tidy(n Entry) Entry {
 	for i := range n.Differences {
 		d := &n.Differences[i]
 		if v.mask != nil {
-			d.Live = v.mask(d.Live)
+			d.Live = v.mask(d.Live, d.Path == "")
 		}
 		d.Recorded, d.Live = around(d.Recorded, d.Live, maxValue)
 	}
