@@ -66,6 +66,8 @@ func TestFrame(t *testing.T) {
 		{"header list", `{"headers":{"X-Api-Key":["abc","def"],"Accept":["x"]}}`, `{"headers":{"X-Api-Key":["«api_key»","«api_key»"],"Accept":["x"]}}`},
 		{"name and value", `{"env":[{"name":"MY_API_KEY","value":"v a"},{"name":"HOME","value":"/h"}]}`, ""},
 		{"name and value, one word", `{"env":[{"name":"MY_API_KEY","value":"va"},{"name":"HOME","value":"/h"}]}`, `{"env":[{"name":"MY_API_KEY","value":"«api_key»"},{"name":"HOME","value":"/h"}]}`},
+		{"value and name", `{"env":[{"value":"v\"a","name":"MY_API_KEY"},{"value" : "/h" , "name":"HOME"}]}`, `{"env":[{"value":"«api_key»","name":"MY_API_KEY"},{"value" : "/h" , "name":"HOME"}]}`},
+		{"value and name in a string", `{"a":"{\"value\": \"va\", \"name\": \"MY_API_KEY\"}"}`, `{"a":"{\"value\": \"«api_key»\", \"name\": \"MY_API_KEY\"}"}`},
 		{"bearer in text", `{"t":"curl -H 'X: Bearer abcdef0123456789xyz'"}`, `{"t":"curl -H 'X: Bearer «bearer»'"}`},
 		{"userinfo", `{"url":"https://user:pa55@host/x?a=b"}`, `{"url":"https://user:«password»@host/x?a=b"}`},
 		{"userinfo, slashes escaped", `{"url":"https:\/\/user:pa55@host\/x"}`, `{"url":"https:\/\/user:«password»@host\/x"}`},

@@ -20,12 +20,13 @@ type shape struct {
 }
 
 var (
-	alnum  = classOf("0-9A-Za-z")
-	word   = classOf("0-9A-Za-z_")
-	dashed = classOf("0-9A-Za-z_-")
-	dotted = classOf("0-9A-Za-z_.-")
-	upper  = classOf("0-9A-Z")
-	bearer = classOf("0-9A-Za-z._~+/=-")
+	alnum    = classOf("0-9A-Za-z")
+	word     = classOf("0-9A-Za-z_")
+	dashed   = classOf("0-9A-Za-z_-")
+	dotted   = classOf("0-9A-Za-z_.-")
+	upper    = classOf("0-9A-Z")
+	hexDigit = classOf("0-9a-f")
+	bearer   = classOf("0-9A-Za-z._~+/=-")
 )
 
 // classOf turns "a-z_" into a table; a dash at the end is itself.
@@ -96,6 +97,31 @@ var shapes = []shape{
 	{kind: "docker", prefix: "dckr_pat_", class: dashed, min: 16},
 	{kind: "vault", prefix: "hvs.", class: dashed, min: 20, left: word},
 	{kind: "age", prefix: "AGE-SECRET-KEY-1", class: upper, min: 20},
+	{kind: "langfuse", prefix: "sk-lf-", class: dashed, min: 16, left: word},
+	{kind: "langsmith", prefix: "lsv2_", class: word, min: 20, left: word},
+	{kind: "elevenlabs", prefix: "sk_", class: alnum, min: 40, left: word, test: digit},
+	{kind: "e2b", prefix: "e2b_", class: alnum, min: 30, left: word},
+	{kind: "firecrawl", prefix: "fc-", class: alnum, min: 30, left: word, test: digit},
+	{kind: "databricks", prefix: "dapi", class: hexDigit, min: 32, left: word},
+	{kind: "supabase", prefix: "sbp_", class: alnum, min: 30, left: word},
+	{kind: "supabase", prefix: "sb_secret_", class: dashed, min: 20, left: word},
+	{kind: "netlify", prefix: "nfp_", class: alnum, min: 30, left: word},
+	{kind: "notion", prefix: "ntn_", class: alnum, min: 30, left: word},
+	{kind: "atlassian", prefix: "ATATT3", class: bearer, min: 30, left: word},
+	{kind: "postman", prefix: "PMAK-", class: dashed, min: 30, left: word},
+	{kind: "heroku", prefix: "HRKU-", class: dashed, min: 30, left: word},
+	{kind: "doppler", prefix: "dp.st.", class: dotted, min: 30, left: word},
+	{kind: "rubygems", prefix: "rubygems_", class: hexDigit, min: 40, left: word},
+	{kind: "sentry", prefix: "sntrys_", class: bearer, min: 30, left: word},
+	{kind: "sentry", prefix: "sntryu_", class: hexDigit, min: 40, left: word},
+	{kind: "planetscale", prefix: "pscale_tkn_", class: dotted, min: 20, left: word},
+	{kind: "tailscale", prefix: "tskey-", class: dashed, min: 16, left: word, test: digit},
+	{kind: "pulumi", prefix: "pul-", class: hexDigit, min: 40, left: word},
+	{kind: "brevo", prefix: "xkeysib-", class: dashed, min: 30, left: word},
+	{kind: "gitlab", prefix: "glrt-", class: dotted, min: 16, left: word, test: digit},
+	{kind: "gitlab", prefix: "gldt-", class: dotted, min: 16, left: word, test: digit},
+	{kind: "shopify", prefix: "shpss_", class: alnum, min: 20, left: word},
+	{kind: "slack", prefix: "hooks.slack.com/services/", class: bearer, min: 20},
 	{kind: "jwt", prefix: "eyJ", class: dashed, min: 8, left: dashed, more: jwtParts},
 }
 

@@ -158,7 +158,7 @@ func nameBegins(b []byte, start, end int) bool {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == ']' || b[i] == '\n' || b[i] == '\r') {
 		i++
 	}
-	behind := i < len(b) && (b[i] == ':' || b[i] == '=' || b[i] == ',' || b[i] == '\\' && i > blanks)
+	behind := i < len(b) && (b[i] == ':' || b[i] == '=' || b[i] == ',' || b[i] == '}' && i > end || b[i] == '\\' && i > blanks)
 	if !behind && b[end] != ' ' {
 		return false
 	}

@@ -41,6 +41,10 @@ func (s *search) named(v *view, start, end int, quotedOnly bool) {
 		}
 		text = v.text
 		i += q.len
+		begin := i - q.len - (end - from)
+		if j := blank(text, i); j < len(text) && begin >= 0 && (text[j] == '}' || text[j] == ',') && v.parent == nil {
+			s.pairBefore(v, begin, rule{kind: kind, how: how, name: q})
+		}
 	}
 	flag := q.char == 0 && bytes.HasPrefix(text[from:end], []byte("--"))
 	s.value(v, i, rule{kind: kind, how: how, name: q, flag: flag,
@@ -174,25 +178,6 @@ func (s *search) value(v *view, i int, w rule) {
 		return
 	}
 	s.bare(v, i, w)
-}
-
-// pairValue follows {"name":"API_KEY","value":"..."} and ["X-Api-Key","..."]
-// from behind the comma; -1 when it is neither.
-func (s *search) pairValue(text []byte, i int, w *rule) int {
-	i = blank(text, i)
-	q := quoteAt(text, i)
-	if q != w.name {
-		return -1
-	}
-	if key := i + q.len; bytes.HasPrefix(text[min(key, len(text)):], []byte("value")) {
-		if end := key + len("value"); quoteAt(text, end) == q {
-			if j := blank(text, end+q.len); j < len(text) && text[j] == ':' {
-				return j + 1
-			}
-		}
-	}
-	w.how = weak
-	return i
 }
 
 // quoted looks at a value in quotes at i and returns the index behind it, -1
