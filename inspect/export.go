@@ -95,7 +95,7 @@ func export(ctx context.Context, o exportOptions) error {
 		}
 	}
 	if o.Output != "" {
-		return writeFile(o.Output, write)
+		return writeOutput(o.Output, write)
 	}
 	return exportTo(o.Out, write)
 }
@@ -132,6 +132,23 @@ type rawWriter struct{ p *printer }
 func (r rawWriter) Write(b []byte) (int, error) {
 	r.p.raw(b)
 	return len(b), r.p.err
+}
+
+// writeOutput writes the file that -o names: a new one, an old one with the
+// permissions it had, or something like /dev/stdout as it comes.
+func writeOutput(name string, write func(io.Writer) error) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return writeFile(name, write)
+	case info.Mode().IsRegular():
+		return replaceFile(name, write)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return errors.Join(write(f), f.Close())
 }
 
 // writeFile writes a file whole or not at all: beside it first, then renamed

@@ -26,9 +26,22 @@ func frameLine(f store.Frame, r dialect.Reading, raw []byte, room int) line {
 		t = toneOut
 	}
 	l := line{}.add(toneDim, fmt.Sprintf("%6d %9s ", f.Seq, clock(f.Time))).
-		pad(t, f.Stream.String(), 4).pad(t, label, 24).
+		pad(t, f.Stream.String(), 4).pad(t, label, labelWidth(room)).
 		add(toneDim, fmt.Sprintf(" %7s ", size(f.Size)))
 	return l.add(tonePlain, visibleCut(string(raw), room))
+}
+
+// labelWidth is how wide labels are in a list of so many columns.
+func labelWidth(columns int) int {
+	if columns < 80 {
+		return 16
+	}
+	return 24
+}
+
+// frameHead names the columns of frameLine.
+func frameHead(width int) line {
+	return line{}.add(toneDim, fmt.Sprintf("%6s %9s ", "frame", "time")).pad(toneDim, "way", 4).pad(toneDim, "label", labelWidth(width)).add(toneDim, fmt.Sprintf(" %7s begins", "size"))
 }
 
 // eventLine is a lifecycle event in the list of frames.

@@ -39,6 +39,7 @@ func runInspect(ctx context.Context, o inspectOptions) error {
 	}
 	defer db.Close()
 	u := newUI(ctx, db, o.File, themeOf(o.Theme, t.Color, os.Getenv))
+	u.dialect = o.Dialect
 	if err := u.sessionsView(); err != nil {
 		return err
 	}

@@ -15,11 +15,12 @@ import (
 
 // lsOptions is what `agentrec ls` is asked for.
 type lsOptions struct {
-	File  string
-	JSON  bool
-	Color string
-	Out   io.Writer
-	Now   time.Time
+	File   string
+	JSON   bool
+	Filter *transcript.Filter // sessions it rules out are left out; nil is all
+	Color  string
+	Out    io.Writer
+	Now    time.Time
 }
 
 // summary is a session in a list. Its JSON names are documented in the help of
@@ -91,6 +92,9 @@ func ls(ctx context.Context, o lsOptions) error {
 	p := newPrinter(o.Out, o.Color)
 	var table []summary
 	for _, s := range list {
+		if o.Filter.Session(s) == transcript.No {
+			continue
+		}
 		m := summarize(s)
 		d, err := dialectOf(ctx, s, "")
 		if err != nil {
@@ -99,6 +103,11 @@ func ls(ctx context.Context, o lsOptions) error {
 		t, err := transcript.Build(ctx, s, d)
 		if err != nil {
 			return p.finish(err)
+		}
+		if in, err := anyMatch(ctx, t, o.Filter); err != nil {
+			return p.finish(err)
+		} else if !in {
+			continue
 		}
 		m.count(t)
 		if o.JSON {

@@ -61,6 +61,21 @@ func matches(ctx context.Context, t *transcript.Transcript, f *transcript.Filter
 	return nil
 }
 
+// anyMatch reports whether a filter matches anything in a session.
+func anyMatch(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) (bool, error) {
+	if f == nil || f.Session(t.Session) == transcript.Yes && !f.NeedsFrames() {
+		return true, nil
+	}
+	stop, cancel := context.WithCancel(ctx)
+	defer cancel()
+	found := false
+	err := matches(stop, t, f, 1, 0, func(int64) { found = true; cancel() }, func(int64) {})
+	if found {
+		return true, nil
+	}
+	return false, err
+}
+
 // itemsOf returns which items of t hold a frame or event that f matches.
 func itemsOf(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) ([]bool, error) {
 	chosen := make([]bool, t.Len())

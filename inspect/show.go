@@ -120,7 +120,7 @@ func showFrames(ctx context.Context, p *printer, l *look, o showOptions) error {
 	}
 	room := maxRow
 	if p.term.Width > 0 {
-		room = max(p.term.Width-55, 20)
+		room = max(p.term.Width, 20)
 	}
 	for f, err := range l.Session.Frames(ctx, o.Seq.From, o.Seq.To) {
 		if err != nil {

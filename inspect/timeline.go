@@ -107,11 +107,19 @@ func (t *timeline) Item(i, width int) []line {
 		}
 		out = append(out, t.blocks.get(index, it, width, func() []line {
 			full := t.story.item(index, maxBlock)
-			b := block(full.Item, full.Said, width)
-			return b[1:]
+			return unfolded(full, width)
 		})...)
 	}
 	return out
+}
+
+// unfolded is what an item says in full. A request, which a conversation only
+// mentions, shows its arguments and its answer.
+func unfolded(it item, width int) []line {
+	if it.Kind == transcript.KindRequest || it.Kind == transcript.KindCancel {
+		return append(arguments(it.Said.Args, width), body(tonePlain, "= ", it.Said.Answer, width)...)
+	}
+	return block(it.Item, it.Said, width)[1:]
 }
 
 // head is the part of a row that depends on the row's neighbours.

@@ -19,13 +19,14 @@ const tickEvery = 250 * time.Millisecond
 // ui is the terminal UI: a stack of views, one on the screen. All of it belongs
 // to the goroutine that draws; others hand it work through post.
 type ui struct {
-	ctx   context.Context
-	path  string
-	db    *store.DB
-	theme *theme
-	app   *tview.Application
-	root  *root
-	views []*view
+	ctx     context.Context
+	path    string
+	dialect string // reads all sessions when not empty
+	db      *store.DB
+	theme   *theme
+	app     *tview.Application
+	root    *root
+	views   []*view
 
 	message     line // in the status line until the next key
 	pending     func(answer string)
@@ -44,6 +45,7 @@ type ui struct {
 type view struct {
 	name     string // as help and ":" call it
 	title    func() line
+	head     func(width int) line // names of the columns; may be nil
 	pane     *pane
 	status   func() line // at the right of the status line
 	commands []command
@@ -219,9 +221,14 @@ func (r *root) Draw(screen tcell.Screen) {
 		return
 	}
 	draw(screen, x, y, w, v.title(), t, tcell.StyleDefault.Reverse(true), true)
-	v.pane.SetRect(x, y+1, w, body)
+	first := y + 1
+	if v.head != nil && body > 4 {
+		draw(screen, x, first, w, v.head(w), t, tcell.StyleDefault, false)
+		first, body = first+1, body-1
+	}
+	v.pane.SetRect(x, first, w, body)
 	v.pane.Draw(screen)
-	draw(screen, x, y+1+body, w, r.status(v, w), t, tcell.StyleDefault, false)
+	draw(screen, x, first+body, w, r.status(v, w), t, tcell.StyleDefault, false)
 	if r.input == nil {
 		draw(screen, x, y+h-1, w, keyBar(r.u.all(v), w), t, tcell.StyleDefault, false)
 		return

@@ -44,7 +44,8 @@ func (r *compareRows) Item(i, width int) []line {
 		}
 		it := r.story(side).item(index, maxBlock)
 		out = append(out, line{{[2]string{"left", "right"}[side], toneStrong}})
-		out = append(out, block(it.Item, it.Said, width)...)
+		out = append(out, block(it.Item, it.Said, width)[0])
+		out = append(out, unfolded(it, width)...)
 	}
 	return out
 }
@@ -79,7 +80,7 @@ func (u *ui) compare(a, b *store.Session) error {
 	r := &compareRows{open: map[int]bool{}}
 	stories := [2]*story{}
 	for i, s := range []*store.Session{a, b} {
-		d, err := dialectOf(ctx, s, "")
+		d, err := dialectOf(ctx, s, u.dialect)
 		if err != nil {
 			cancel()
 			return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"agentrec/internal/dialect"
 	"agentrec/internal/transcript"
 	"agentrec/store"
 )
@@ -22,7 +23,7 @@ type detail struct {
 	raw   []byte // all of it, or the beginning of a giant
 	tree  *jsonTree
 	hex   *hexRows
-	mode  string // "tree", "text", "bytes" or "ids"
+	mode  string // "tree", "text", "bytes", "ids" or "messages"
 	pane  *pane
 	text  textRows
 }
@@ -83,7 +84,7 @@ func (d *detail) load(seq int64) error {
 	if f.Raw != nil {
 		d.tree = newJSONTree(f.Raw)
 	}
-	d.text = textRows{lines: prettyText(raw, d.tree)}
+	d.text = textRows{lines: readableText(raw, d.tree)}
 	if int64(len(raw)) < f.Size {
 		d.text.lines = append(d.text.lines, span{fmt.Sprintf("... %s more; the bytes have all of it", size(f.Size-int64(len(raw)))), toneDim})
 	}
@@ -100,6 +101,9 @@ func (d *detail) setMode(mode string) {
 	switch {
 	case mode == "bytes":
 		d.pane.rows = d.hex
+	case mode == "messages":
+		d.pane.rows = messageRows{dialect.Messages(d.frame.Raw)}
+		d.pane.bar = true
 	case mode == "ids":
 		s := d.su.story
 		d.pane.rows = idLines(s.ctx, s.look.Session, s.look.Dialect, s.t, d.frame)
@@ -174,8 +178,15 @@ func (d *detail) commands() []command {
 		{name: "text", keys: []string{"2"}, help: "the frame as text, long strings as they read", do: mode("text")},
 		{name: "bytes", keys: []string{"3"}, help: "the exact bytes", do: mode("bytes")},
 		{name: "ids", keys: []string{"4", "i"}, help: "what the frame answers, and the ids in it with where they come from", do: mode("ids")},
+		{name: "messages", keys: []string{"5", "m"}, help: "the LLM messages in the frame", do: func(string) error {
+			if len(dialect.Messages(d.frame.Raw)) == 0 {
+				return errors.New("there are no LLM messages in this frame")
+			}
+			d.setMode("messages")
+			return nil
+		}},
 		{name: "next-mode", keys: []string{"Tab"}, bar: "view", help: "tree, text, bytes, ids", do: func(string) error {
-			d.setMode(map[string]string{"tree": "text", "text": "bytes", "bytes": "ids", "ids": "tree"}[d.mode])
+			d.setMode(map[string]string{"tree": "text", "text": "bytes", "bytes": "ids", "ids": "tree", "messages": "tree"}[d.mode])
 			return nil
 		}},
 		{name: "next-frame", keys: []string{"]", "J"}, bar: "next", help: "next frame", do: step(1)},
@@ -281,6 +292,17 @@ func (d *detail) edit() error {
 		argv = []string{"vi"}
 	}
 	return d.su.u.external(append(argv, f.Name()), nil)
+}
+
+// readableText is prettyText with descriptions in the place of images and other
+// bytes.
+func readableText(raw []byte, t *jsonTree) []span {
+	if t != nil {
+		if bare := dialect.StripBinary(raw); len(bare) != len(raw) {
+			return prettyText(bare, newJSONTree(bare))
+		}
+	}
+	return prettyText(raw, t)
 }
 
 // prettyText renders a frame for reading: JSON one value a line, strings of

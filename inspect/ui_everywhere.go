@@ -62,7 +62,7 @@ func (u *ui) searchEverywhere(expr string) error {
 	u.push(v)
 	u.workers.Go(func() {
 		for i, s := range slices.Backward(sessions) {
-			found, err := hitsIn(ctx, s, expr)
+			found, err := u.hitsIn(ctx, s, expr)
 			if ctx.Err() != nil {
 				return
 			}
@@ -83,8 +83,8 @@ func (u *ui) searchEverywhere(expr string) error {
 }
 
 // hitsIn returns the frames of one session that expr matches.
-func hitsIn(ctx context.Context, s *store.Session, expr string) ([]place, error) {
-	d, err := dialectOf(ctx, s, "")
+func (u *ui) hitsIn(ctx context.Context, s *store.Session, expr string) ([]place, error) {
+	d, err := dialectOf(ctx, s, u.dialect)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (u *ui) openSession(s *store.Session) error { return u.openSessionAt(s, 1) 
 
 // openSessionAt shows a session with a frame of it selected.
 func (u *ui) openSessionAt(s *store.Session, seq int64) error {
-	d, err := dialectOf(u.ctx, s, "")
+	d, err := dialectOf(u.ctx, s, u.dialect)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (r *frameRows) Item(i, width int) []line {
 
 func (su *sessionUI) framesView() *view {
 	p := newPane(su.u.theme, &frameRows{su})
-	v := &view{name: "frames", pane: p}
+	v := &view{name: "frames", pane: p, head: frameHead}
 	p.to(int(su.seq - 1))
 	v.tick = func() bool {
 		grown := su.story.grow()

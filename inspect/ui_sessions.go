@@ -132,6 +132,7 @@ func (u *ui) sessionsView() error {
 	if _, err := load(); err != nil {
 		return err
 	}
+	v.head = r.head
 	v.title = func() line {
 		return plain(fmt.Sprintf(" %s: %s", u.path, count(len(r.list), "session")))
 	}
@@ -303,7 +304,7 @@ func (u *ui) countSessions(ctx context.Context, r *sessionRows) {
 		return
 	}
 	for _, s := range slices.Backward(sessions) {
-		d, err := dialectOf(ctx, s, "")
+		d, err := dialectOf(ctx, s, u.dialect)
 		if err != nil {
 			continue
 		}

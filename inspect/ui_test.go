@@ -113,6 +113,7 @@ func TestTour(t *testing.T) {
 	d.settle()
 	d.wants("session.db: 1 session", "demo", "exit status 0", "q quit")
 	d.keys("Enter").wants("timeline", "┌", "Say hello", "x2 Hello, ready.", "get_weather", `{"city":"Oslo"} = Oslo: 4 °C`, "a warning on stderr")
+	d.keys("g", "j", "j", "Space").wants("session_id: demo", `= {"type":"session_created"`).keys("Space")
 	d.keys("c", "Space").wants("city: Oslo", "= Oslo: 4 °C")
 	d.keys("%").wants("#11 in tool_result", "summary: Oslo: 4 °C")
 	d.keys("Tab").wants("call_id: call_1", "text").keys("Tab").wants("00000000  7b 22", "bytes")
