@@ -9,7 +9,7 @@ import (
 
 // checkProtocol says what the session's protocol does not explain.
 func checkProtocol(ctx context.Context, l *look, _ *checkOptions, report func(Finding)) error {
-	t, err := transcript.Build(ctx, l.Session, l.Dialect)
+	t, err := transcript.Open(ctx, l.Session, l.Dialect)
 	if err != nil {
 		return err
 	}

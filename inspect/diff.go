@@ -79,11 +79,11 @@ func diff(ctx context.Context, o diffOptions) error {
 		return err
 	}
 	defer b.Close()
-	ta, err := transcript.Build(ctx, a.Session, a.Dialect)
+	ta, err := transcript.Open(ctx, a.Session, a.Dialect)
 	if err != nil {
 		return err
 	}
-	tb, err := transcript.Build(ctx, b.Session, b.Dialect)
+	tb, err := transcript.Open(ctx, b.Session, b.Dialect)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (g *grepper) session(ctx context.Context, file string, s *store.Session) (i
 	if err != nil {
 		return 0, err
 	}
-	t, err := transcript.Build(ctx, s, d)
+	t, err := transcript.Open(ctx, s, d)
 	if err != nil {
 		return 0, err
 	}

@@ -100,7 +100,7 @@ func ls(ctx context.Context, o lsOptions) error {
 		if err != nil {
 			return p.finish(err)
 		}
-		t, err := transcript.Build(ctx, s, d)
+		t, err := transcript.Open(ctx, s, d)
 		if err != nil {
 			return p.finish(err)
 		}

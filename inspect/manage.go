@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agentrec/internal/tape"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -93,6 +94,11 @@ func deleteAll(ctx context.Context, db *store.DB, list []*store.Session, o manag
 		}
 		if err := db.Scrub(ctx); err != nil {
 			warn(o.Err, "deleted, but the file keeps its size: %v", err)
+		}
+		for _, s := range list {
+			if err := transcript.Forget(s.UID); err != nil {
+				warn(o.Err, "deleted, but not all that was derived from it: %v", err)
+			}
 		}
 	}
 	p := newPrinter(o.Out, ColorNever)

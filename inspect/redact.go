@@ -12,6 +12,7 @@ import (
 	"agentrec/internal/dialect"
 	"agentrec/internal/redact"
 	"agentrec/internal/tape"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -141,6 +142,9 @@ func redactSession(ctx context.Context, db *store.DB, s *store.Session, r *redac
 	frames, err = db.Rewrite(ctx, s, redaction(r))
 	if err != nil {
 		return frames, false, err
+	}
+	if err := transcript.Forget(s.UID); err != nil {
+		return frames, true, err
 	}
 	return frames, frames > 0 || s.Edited != before.Edited || textDiffers(&before, s), nil
 }

@@ -150,7 +150,7 @@ func showFrames(ctx context.Context, p *printer, l *look, o showOptions) error {
 
 // showConversation prints the outcome and the items of the transcript.
 func showConversation(ctx context.Context, p *printer, l *look, o showOptions) error {
-	t, err := transcript.Build(ctx, l.Session, l.Dialect)
+	t, err := transcript.Open(ctx, l.Session, l.Dialect)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func filterFrames(ctx context.Context, l *look, f *transcript.Filter) (func(stor
 	if f == nil {
 		return func(store.Frame) bool { return true }, nil
 	}
-	t, err := transcript.Build(ctx, l.Session, l.Dialect)
+	t, err := transcript.Open(ctx, l.Session, l.Dialect)
 	if err != nil {
 		return nil, err
 	}

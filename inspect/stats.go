@@ -93,7 +93,7 @@ func stats(ctx context.Context, o statsOptions) error {
 		return err
 	}
 	defer l.Close()
-	t, err := transcript.Build(ctx, l.Session, l.Dialect)
+	t, err := transcript.Open(ctx, l.Session, l.Dialect)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func newStory(ctx context.Context, l *look) *story {
 // It touches nothing of the story, so that views can show frames meanwhile.
 func (s *story) derive(ctx context.Context) (*transcript.Transcript, error) {
 	session := *s.look.Session
-	return transcript.Build(ctx, &session, s.look.Dialect)
+	return transcript.Open(ctx, &session, s.look.Dialect)
 }
 
 // grow reads what has been recorded since, and reports whether there was any.

@@ -308,7 +308,7 @@ func (u *ui) countSessions(ctx context.Context, r *sessionRows) {
 		if err != nil {
 			continue
 		}
-		t, err := transcript.Build(ctx, s, d)
+		t, err := transcript.Open(ctx, s, d)
 		if ctx.Err() != nil {
 			return
 		}
