@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 
 	"agentrec/internal/transcript"
 )
@@ -18,22 +17,7 @@ func checkProtocol(ctx context.Context, l *look, _ *checkOptions, report func(Fi
 		return err
 	}
 	for _, f := range list {
-		report(Finding{Seq: f.Seq, Rule: f.Rule, Level: Level(f.Severity), Message: f.Message})
-	}
-	return checkFields(ctx, l, report)
-}
-
-// checkFields says which load-bearing fields are missing or of the wrong type,
-// as the dialect's table has them. Keys that it does not name are never wrong.
-func checkFields(ctx context.Context, l *look, report func(Finding)) error {
-	for f, err := range l.Session.Frames(ctx, 1, 0) {
-		if err != nil {
-			return fmt.Errorf("reading the frames: %w", err)
-		}
-		for _, p := range l.Dialect.Check(f.Stream, f.Raw) {
-			report(Finding{Seq: f.Seq, Place: p.Path, Rule: "field", Level: LevelError,
-				Message: fmt.Sprintf("%s: %s", l.Dialect.Read(f.Stream, f.Raw).Label, p)})
-		}
+		report(Finding{Seq: f.Seq, Place: f.Path, Rule: f.Rule, Level: Level(f.Severity), Message: f.Message})
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type Finding struct {
 	Seq      int64 // the frame it is about; 0 when it is about none
 	Rule     string
 	Severity Severity
+	Path     string // the place in the frame, "" when it is about none
 	Message  string // for people; recorded text in it is quoted and cut
 }
 
@@ -91,47 +92,37 @@ func (t *Transcript) Findings(ctx context.Context) ([]Finding, error) {
 	return c.list, nil
 }
 
-// frames looks at what only the bytes tell: at all of them where the dialect
-// has more to say, else at those that are not JSON.
+// frames looks at what only the bytes tell.
 func (c *findings) frames(ctx context.Context) error {
 	t := c.t
 	phi := newPhi(c)
-	look := func(f store.Frame) {
-		if f.Seq > int64(len(t.Entries)) {
-			return
+	for f, err := range t.Session.Frames(ctx, 1, int64(len(t.Entries))) {
+		if err != nil {
+			return fmt.Errorf("checking the frames: %w", err)
 		}
 		e := t.Entries[f.Seq-1]
-		if f.Raw != nil && !e.Flags.Has(JSON) {
+		switch {
+		case f.Stream == store.Err || f.Raw == nil:
+		case !e.Flags.Has(JSON):
 			c.line(f, e)
+		default:
+			c.fields(f, e)
 		}
 		phi.frame(f, e)
 	}
-	if phi != nil {
-		for f, err := range t.Session.Frames(ctx, 1, int64(len(t.Entries))) {
-			if err != nil {
-				return fmt.Errorf("checking the frames: %w", err)
-			}
-			look(f)
-		}
-		phi.end()
-		return nil
-	}
-	n := 0
-	for i, e := range t.Entries {
-		if e.Flags.Has(JSON) || e.Flags.Has(Missing) || e.Stream == store.Err {
-			continue
-		}
-		if n++; n > 2*maxFindings {
-			c.count["stray"]++
-			continue
-		}
-		f, err := t.Session.Frame(ctx, int64(i+1))
-		if err != nil {
-			return fmt.Errorf("checking frame %d: %w", i+1, err)
-		}
-		look(f)
-	}
+	phi.end()
 	return nil
+}
+
+// fields reports load-bearing fields that are missing or of the wrong type.
+func (c *findings) fields(f store.Frame, e Entry) {
+	for _, p := range c.t.Dialect.Check(f.Stream, f.Raw) {
+		before := len(c.list)
+		c.add(f.Seq, "field", Fault, "%s: %s", c.t.Label(e), p)
+		if len(c.list) > before {
+			c.list[before].Path = p.Path
+		}
+	}
 }
 
 // pairs looks at requests and responses.

@@ -93,6 +93,9 @@ func (p *phiFindings) swallowed(f store.Frame, e Entry) {
 
 // end looks at the session as a whole.
 func (p *phiFindings) end() {
+	if p == nil {
+		return
+	}
 	t := p.c.t
 	if p.muteSince > 0 {
 		lost := 0

@@ -82,6 +82,7 @@ func TestFindings(t *testing.T) {
 		{"unanswered", "acp", rpc(`in {"jsonrpc":"2.0","id":1,"method":"x"}`), "3 unanswered"},
 		{"unanswered by the client that left", "acp", rpc(`out {"jsonrpc":"2.0","id":1,"method":"x"}`), "(3 unanswered)"},
 		{"prompt without end", "acp", rpc(`in {"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`), "3 no-end"},
+		{"a field of the wrong type", "acp", rpc(`in {"jsonrpc":"2.0","id":1,"method":"session/set_mode","params":{"sessionId":7,"modeId":"m","unknown":[]}}`, `out {"jsonrpc":"2.0","id":1,"result":{}}`), "3 field"},
 		{"open subscription", "mcp", []string{`in {"jsonrpc":"2.0","id":"listen:0","method":"subscriptions/listen"}`, `out {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"listen:0"}}}`}, "(1 unanswered)"},
 		{"cancelled without answer", "mcp", []string{`in {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `in {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`}, ""},
 	} {
