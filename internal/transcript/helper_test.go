@@ -57,6 +57,11 @@ func wire(t *testing.T, path string) []line {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rows(t, data)
+}
+
+func rows(t testing.TB, data []byte) []line {
+	t.Helper()
 	var lines []line
 	r := bufio.NewReader(bytes.NewReader(data))
 	for {
