@@ -74,11 +74,11 @@ func newMemory(t testing.TB, dialectName string, o matching, lines []string, fre
 func (m *memory) lines(out []outgoing) []string {
 	var list []string
 	for _, o := range out {
-		if o.item == 0 {
-			list = append(list, string(o.raw))
+		if o.other != nil {
+			list = append(list, strings.TrimSuffix(string(o.other.raw), "\n"))
 			continue
 		}
-		m.sent.advance(o.epoch)
+		m.sent.advance(int(o.epoch))
 		list = append(list, string(m.s.render(m.sent, o.item, m.raw[o.item])))
 	}
 	return list

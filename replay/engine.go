@@ -49,10 +49,16 @@ type poolKey struct {
 }
 
 // outgoing is a frame to send: a recorded one with the epoch of its release, or
-// raw bytes, a refusal.
+// other. A million of them may be queued, so it is small.
 type outgoing struct {
 	item  int32
-	epoch int
+	epoch int32
+	other *other
+}
+
+// other is what is sent besides recorded frames: bytes with their terminator (a
+// refusal, or what was read before the script was made).
+type other struct {
 	raw   []byte
 	begin func(*writer) // sets the writer up; runs in its goroutine
 }
@@ -115,7 +121,7 @@ func (e *engine) start() []outgoing {
 		case it.stream == store.Out:
 			leading = false
 		case it.stream == store.Err && leading:
-			e.out = append(e.out, outgoing{item: i, epoch: e.now.epoch})
+			e.out = append(e.out, outgoing{item: i, epoch: int32(e.now.epoch)})
 		}
 	}
 	return e.settle()
@@ -270,10 +276,10 @@ func (e *engine) release(i int32) {
 	}
 	e.left--
 	e.last = i
-	e.out = append(e.out, outgoing{item: i, epoch: e.now.epoch})
+	e.out = append(e.out, outgoing{item: i, epoch: int32(e.now.epoch)})
 	for j := i + 1; j < int32(len(e.s.items)) && e.s.items[j].stream != store.Out; j++ {
 		if e.s.items[j].stream == store.Err {
-			e.out = append(e.out, outgoing{item: j, epoch: e.now.epoch})
+			e.out = append(e.out, outgoing{item: j, epoch: int32(e.now.epoch)})
 		}
 	}
 	if a, ok := e.s.asks[i]; ok {
@@ -294,7 +300,7 @@ func (e *engine) refuse(request []byte, message string) bool {
 	if raw == nil {
 		return false
 	}
-	e.out = append(e.out, outgoing{raw: raw})
+	e.out = append(e.out, outgoing{other: &other{raw: append(raw, '\n')}})
 	return true
 }
 

@@ -179,7 +179,7 @@ func (e *engine) emit(i int32) {
 		e.done[i] = true
 	}
 	e.last = i
-	e.out = append(e.out, outgoing{item: i, epoch: e.now.epoch})
+	e.out = append(e.out, outgoing{item: i, epoch: int32(e.now.epoch)})
 	if a, ok := e.s.asks[i]; ok {
 		e.pairer.Next(int64(i), store.Out, &dialect.Reading{Role: dialect.Request, ID: a.id, Key: a.key})
 	}

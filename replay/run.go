@@ -196,7 +196,7 @@ func (p *player) prepare() error {
 		}
 		greeting = greeting && f.Stream == store.Out && !ending && f.Raw != nil && size < writeSize
 		if greeting {
-			p.w.push([]outgoing{{raw: append(append([]byte(nil), f.Raw...), f.Term.Bytes()...), epoch: verbatim}})
+			p.w.push([]outgoing{{other: &other{raw: append(append([]byte(nil), f.Raw...), f.Term.Bytes()...)}}})
 			sent++
 			size += len(f.Raw)
 		}
@@ -217,7 +217,7 @@ func (p *player) prepare() error {
 		return err
 	}
 	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
-	p.w.push([]outgoing{{begin: func(w *writer) {
+	p.w.push([]outgoing{{other: &other{begin: func(w *writer) {
 		w.script, w.view, w.skip = s, newView(&p.e.log), sent
 		if len(p.o.Faults) > 0 {
 			w.faulty = p.faulty(d)
@@ -229,9 +229,9 @@ func (p *player) prepare() error {
 		}
 		w.pace.drain = drainer(p.o.Stdout)
 		if queue, _ := d.Pacing(); queue > 0 {
-			w.pace.burst, w.pace.rest = queue/2, time.Millisecond
+			w.pace.burst, w.pace.rest = queue/4, time.Millisecond
 		}
-	}}})
+	}}}})
 	p.w.push(p.e.start())
 	return nil
 }

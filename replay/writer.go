@@ -132,7 +132,7 @@ func (w *writer) write(list []outgoing) {
 		if w.failed != nil || w.broken != nil || w.faulty != nil && w.faulty.over {
 			break
 		}
-		if w.skip > 0 && o.item != 0 {
+		if w.skip > 0 && o.other == nil {
 			w.skip--
 			continue
 		}
@@ -145,26 +145,19 @@ func (w *writer) write(list []outgoing) {
 	w.flush()
 }
 
-// verbatim in place of an epoch marks bytes that hold their own terminator.
-const verbatim = -1
-
 // The bytes that are gathered before a write.
 const writeSize = 64 << 10
 
 func (w *writer) one(o outgoing) error {
-	if o.begin != nil {
-		o.begin(w)
-		return nil
-	}
-	if o.item == 0 {
-		w.buf = append(w.buf, o.raw...)
-		if o.epoch != verbatim {
-			w.buf = append(w.buf, '\n')
+	if o.other != nil {
+		if o.other.begin != nil {
+			o.other.begin(w)
 		}
+		w.buf = append(w.buf, o.other.raw...)
 		return nil
 	}
 	it := &w.script.items[o.item]
-	w.view.advance(o.epoch)
+	w.view.advance(int(o.epoch))
 	f, err := w.data.get(int64(it.seq))
 	if err != nil {
 		return err
