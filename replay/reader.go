@@ -91,5 +91,8 @@ func (l *giantLine) frame(terminated bool) []byte {
 
 // giantText stands for a frame that is too long to be held.
 func giantText(size int64, sum hash.Hash) []byte {
-	return fmt.Appendf(nil, "giant frame of about %d MiB, sha256 %x", size>>20, sum.Sum(nil))
+	return fmt.Appendf(nil, giantWord+" of about %d MiB, sha256 %x", size>>20, sum.Sum(nil))
 }
+
+// giantWord begins the text that stands for a giant.
+const giantWord = "giant frame"

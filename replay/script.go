@@ -224,7 +224,11 @@ func (b *builder) event(e store.Event) {
 // frame adds the next frame with what the dialect says about it.
 func (b *builder) frame(f store.Frame) {
 	s := b.s
-	r := s.dialect.Read(f.Stream, f.Raw)
+	raw := f.Raw
+	if raw == nil && f.Size > 0 {
+		raw = []byte(giantWord) // as a live one is read
+	}
+	r := s.dialect.Read(f.Stream, raw)
 	self := int32(len(s.items))
 	it := item{seq: int32(f.Seq), stream: f.Stream, role: r.Role}
 	s.last = it.seq
