@@ -71,7 +71,12 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 			tell(f.Seq, where, place, h)
 		}
 	}
-	return nil
+	split, err := splitSecrets(ctx, s, l.Dialect, r)
+	for _, one := range split {
+		last := one.pieces[len(one.pieces)-1].seq
+		tell(one.pieces[0].seq, fmt.Sprintf("in a text that came in pieces, up to frame %d", last), "", one.hit)
+	}
+	return err
 }
 
 // secretName says what was found, for people.

@@ -139,8 +139,11 @@ func redactSession(ctx context.Context, db *store.DB, s *store.Session, r *redac
 		r.Learn(f.Stream, f.Raw)
 	}
 	before := *s
-	frames, err = db.Rewrite(ctx, s, redaction(r))
-	if err != nil {
+	if frames, err = db.Rewrite(ctx, s, redaction(r)); err != nil {
+		return frames, false, err
+	}
+	n, err := redactSplit(ctx, db, s, r, d)
+	if frames += n; err != nil {
 		return frames, false, err
 	}
 	if err := transcript.Forget(s.UID); err != nil {
