@@ -109,7 +109,7 @@ func TestTalks(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no conversations", err)
 	}
-	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "claude-more": "claude"}
+	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "phi-0.20": "phi", "claude-more": "claude"}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {

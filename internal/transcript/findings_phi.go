@@ -50,7 +50,7 @@ func (p *phiFindings) frame(f store.Frame, e Entry) {
 		if name := field("name"); !p.registered[name] {
 			p.c.add(f.Seq, "phi-own-tool", Warning, "tool_call for %q, which the client never registered: phi asks the client for a tool of its own, and the answer lands with the next tool of the client", clip(name, 60))
 		}
-	case label == "event.toolCallFinished":
+	case label == "event.toolCallFinished", label == "event.actionFinished":
 		if strings.Contains(field("summary"), "no tool call slot prepared") {
 			p.c.add(f.Seq, "phi-no-slot", Fault, "%q ended without waiting for the client: phi takes one tool_result a run (\"no slot\")", clip(field("tool_name"), 60))
 		}
