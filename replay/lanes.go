@@ -10,7 +10,7 @@ import (
 // finish decides the lanes and then, in one pass in order of seq, what every
 // out frame waits for. Every condition points at a lower item.
 func (b *builder) finish(state store.State) *script {
-	b.s.cut = state == store.Cut
+	b.s.cut = state != store.Closed // one that is being recorded ends here, too
 	b.assign()
 	c := conditions{builder: b}
 	for i := int32(1); i < int32(len(b.s.items)); i++ {

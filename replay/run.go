@@ -58,26 +58,50 @@ type Options struct {
 // writer (one goroutine) -> stdout.
 func Run(ctx context.Context, o Options) error {
 	data := context.WithoutCancel(ctx)
-	db, err := tape.Open(data, o.File)
+	db, session, err := find(data, &o, time.Sleep)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	var session *store.Session
-	if o.Session == AnySession {
-		session, err = choose(data, db, &o)
-	} else {
-		session, err = db.Find(data, o.Session)
-	}
-	if err != nil {
-		return err
-	}
 	p, err := newPlayer(data, o, session)
 	if err != nil {
 		return err
 	}
 	p.db = db
 	return p.play(ctx)
+}
+
+// maxEnding is how long a replay waits for a recorder that is about to end.
+const maxEnding = 500 * time.Millisecond
+
+// find opens the recording and finds the session to play. The caller closes the
+// database. A client that kills its agent goes on before the recorder is quite
+// dead; until then the session counts as one that is being recorded, and the
+// end of its tape is not seen. So such a session is looked at again, with sleep
+// in between, before it is played as the cut recording that it then is.
+func find(ctx context.Context, o *Options, sleep func(time.Duration)) (*store.DB, *store.Session, error) {
+	wait := 10 * time.Millisecond
+	for waited := time.Duration(0); ; waited += wait {
+		db, err := tape.Open(ctx, o.File)
+		if err != nil {
+			return nil, nil, err
+		}
+		var session *store.Session
+		if o.Session == AnySession {
+			session, err = choose(ctx, db, o)
+		} else {
+			session, err = db.Find(ctx, o.Session)
+		}
+		if err != nil {
+			db.Close()
+			return nil, nil, err
+		}
+		if session.State != store.Recording || o.Session == AnySession || waited >= maxEnding {
+			return db, session, nil
+		}
+		db.Close()
+		sleep(wait)
+	}
 }
 
 // player is one replay.
