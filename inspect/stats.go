@@ -170,11 +170,12 @@ func statsLines(t *transcript.Transcript, s *transcript.Stats, most int) []line 
 		fact("turns", text)
 	}
 	if u := s.Usage; u.Frames > 0 {
-		text := fmt.Sprintf("%d in, %d out, %d cached", u.Input, u.Output, u.Cached)
-		if u.Cost > 0 {
-			text += ", cost " + strconv.FormatFloat(u.Cost, 'g', 4, 64)
+		if u.Input+u.Output+u.Cached > 0 {
+			fact("tokens", fmt.Sprintf("%d in, %d out, %d cached", u.Input, u.Output, u.Cached))
 		}
-		fact("tokens", text)
+		if u.Cost > 0 {
+			fact("cost", strconv.FormatFloat(u.Cost, 'g', 4, 64))
+		}
 	}
 	if len(s.Tools) > 0 {
 		out = append(out, nil)

@@ -84,12 +84,49 @@ func folds(kind dialect.Shows) bool {
 	return kind == dialect.ShowsText || kind == dialect.ShowsThought || kind == dialect.ShowsPlan || kind == dialect.ShowsPrompt
 }
 
+// maxRecent is among how many joined texts a whole is looked for that names no
+// part.
+const maxRecent = 16
+
+// fold returns the open run of a key as index + 1, 0 when there is none.
+func (l *lane) fold(key foldKey) int32 {
+	if key.part == "" {
+		return l.loose[key.shows]
+	}
+	return l.parts[key]
+}
+
+func (l *lane) openFold(key foldKey, n int32) {
+	if key.part == "" {
+		l.loose[key.shows] = n
+	} else {
+		l.parts[key] = n
+	}
+	if l.recent = append(l.recent, n); len(l.recent) > 2*maxRecent {
+		l.recent = append(l.recent[:0], l.recent[maxRecent:]...)
+	}
+}
+
+func (l *lane) closeFold(key foldKey) {
+	if key.part == "" {
+		delete(l.loose, key.shows)
+	} else {
+		delete(l.parts, key)
+	}
+}
+
+func (l *lane) closeFolds() {
+	clear(l.loose)
+	clear(l.parts)
+	l.recent = l.recent[:0]
+}
+
 // breakFolds ends the runs that nothing but their place holds together, but
 // for the one of key.
 func (l *lane) breakFolds(key foldKey) {
-	for other := range l.folds {
-		if other.part == "" && other != key {
-			delete(l.folds, other)
+	for other := range l.loose {
+		if other != key.shows || key.part != "" {
+			delete(l.loose, other)
 		}
 	}
 }
@@ -99,26 +136,20 @@ func (l *lane) breakFolds(key foldKey) {
 func (t *Transcript) text(e *Entry, f store.Frame, x *dialect.Reading, l *lane, kind dialect.Shows) {
 	key := foldKey{toShows(kind), clip(x.Part, maxName)}
 	switch {
-	case x.Delta:
+	case x.Delta, x.Snapshot:
 		l.breakFolds(key)
 		t.delta(e, f, x, l, key)
-	case x.Snapshot:
-		l.breakFolds(key)
-		t.delta(e, f, x, l, key)
-		if key.part == "" {
-			delete(l.folds, key)
-		}
 	default:
 		if n := t.repeats(l, key, x.Text); n > 0 {
 			d := &t.Folds[n-1]
 			d.Whole, d.End = f.Seq, f.Time
 			e.Part = n
 			e.Flags |= InFold
-			delete(l.folds, foldKey{key.shows, d.Part})
+			l.closeFold(foldKey{key.shows, d.Part})
 			return
 		}
 		l.breakFolds(foldKey{})
-		delete(l.folds, key)
+		l.closeFold(key)
 		if x.Text != "" || x.Args != "" || kind == dialect.ShowsPrompt {
 			t.item(KindOf(*e), int32(f.Seq))
 		}
@@ -126,7 +157,7 @@ func (t *Transcript) text(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 }
 
 func (t *Transcript) delta(e *Entry, f store.Frame, x *dialect.Reading, l *lane, key foldKey) {
-	n := l.folds[key]
+	n := l.fold(key)
 	if n == 0 {
 		t.Folds = append(t.Folds, Fold{
 			Shows: key.shows, Stream: f.Stream, Conversation: e.Conversation, Turn: e.Turn,
@@ -134,7 +165,7 @@ func (t *Transcript) delta(e *Entry, f store.Frame, x *dialect.Reading, l *lane,
 		})
 		n = int32(len(t.Folds))
 		t.item(KindFold, n-1)
-		l.folds[foldKey{key.shows, t.Folds[n-1].Part}] = n
+		l.openFold(foldKey{key.shows, t.Folds[n-1].Part}, n)
 	}
 	d := &t.Folds[n-1]
 	d.Last, d.End = f.Seq, f.Time
@@ -151,26 +182,26 @@ func (t *Transcript) delta(e *Entry, f store.Frame, x *dialect.Reading, l *lane,
 	}
 	d.Size += int64(len(x.Text))
 	if x.Snapshot && key.part == "" {
-		delete(l.folds, key) // it ends the run
+		l.closeFold(key) // it ends the run
 	}
 	e.Part = n
 	e.Flags |= InFold
 }
 
 // repeats finds the open fold that a whole text repeats: the one of the same
-// part, or else the oldest with the same text. The result is an index + 1.
+// part, or else the oldest of the recent ones with the same text. The result is
+// an index + 1.
 func (t *Transcript) repeats(l *lane, key foldKey, text string) int32 {
-	if n := l.folds[key]; n > 0 && key.part != "" {
+	if n := l.parts[key]; n > 0 && key.part != "" {
 		return n
 	}
-	found := int32(0)
-	for other, n := range l.folds {
-		if d := &t.Folds[n-1]; other.shows == key.shows && int64(len(text)) == d.Size &&
-			strings.HasPrefix(text, string(d.text)) && (found == 0 || n < found) {
-			found = n
+	for _, n := range l.recent[max(0, len(l.recent)-maxRecent):] {
+		d := &t.Folds[n-1]
+		if d.Shows == key.shows && l.fold(foldKey{d.Shows, d.Part}) == n && int64(len(text)) == d.Size && strings.HasPrefix(text, string(d.text)) {
+			return n
 		}
 	}
-	return found
+	return 0
 }
 
 // FoldText returns the whole text of a fold, cut after at most limit bytes. It

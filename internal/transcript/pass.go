@@ -26,13 +26,15 @@ type pass struct {
 // lane is the state of one conversation, or of the whole session when the
 // dialect has one lane.
 type lane struct {
-	turn    int32   // index into Turns + 1 of the open turn
-	last    int32   // the same of the last turn that ended
-	waiting []int64 // prompts sent as requests while the turn was open
-	folds   map[foldKey]int32
-	calls   map[string]int32 // the newest call by id
-	groups  map[string]int32 // the newest call by Together
-	open    []int32          // calls without a result, oldest first
+	turn    int32             // index into Turns + 1 of the open turn
+	last    int32             // the same of the last turn that ended
+	waiting []int64           // prompts sent as requests while the turn was open
+	loose   map[Shows]int32   // the open runs that only their place holds together, by index + 1
+	parts   map[foldKey]int32 // those held together by a part, likewise
+	recent  []int32           // the youngest of both, open or not
+	calls   map[string]int32  // the newest call by id
+	groups  map[string]int32  // the newest call by Together
+	open    []int32           // calls without a result, oldest first
 }
 
 type foldKey struct {
@@ -247,7 +249,7 @@ func (p *pass) lane(conversation uint16) *lane {
 	}
 	l := p.lanes[conversation]
 	if l == nil {
-		l = &lane{folds: map[foldKey]int32{}, calls: map[string]int32{}, groups: map[string]int32{}}
+		l = &lane{loose: map[Shows]int32{}, parts: map[foldKey]int32{}, calls: map[string]int32{}, groups: map[string]int32{}}
 		p.lanes[conversation] = l
 	}
 	return l

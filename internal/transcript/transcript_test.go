@@ -270,3 +270,28 @@ func TestItemAt(t *testing.T) {
 		t.Error("frames that do not exist have items")
 	}
 }
+
+// TestFoldsByPart: deltas that name what they belong to join across whatever
+// lies between, however many there are.
+func TestFoldsByPart(t *testing.T) {
+	lines := phi(
+		`in {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}`,
+		`in {"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"q"}]}}`,
+	)
+	const messages = 50
+	for round := range 3 {
+		for m := range messages {
+			lines = append(lines, phi(fmt.Sprintf(`out {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m%d","content":{"type":"text","text":"%d.%d "}}}}`, m, m, round))...)
+		}
+	}
+	lines = append(lines, phi(`out {"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`)...)
+	tr := build(t, "acp", lines)
+	if len(tr.Folds) != messages {
+		t.Fatalf("%d joined texts, want %d", len(tr.Folds), messages)
+	}
+	for m := range tr.Folds {
+		if text, _ := tr.Folds[m].Text(); text != fmt.Sprintf("%d.0 %d.1 %d.2 ", m, m, m) {
+			t.Errorf("text %d: %q", m, text)
+		}
+	}
+}

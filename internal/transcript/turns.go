@@ -62,7 +62,7 @@ func (t *Transcript) openTurn(seq int64, e *Entry, l *lane, prompt string) int32
 	})
 	l.turn = int32(len(t.Turns))
 	t.pass.openTurns[l.turn] = l
-	clear(l.folds)
+	l.closeFolds()
 	return l.turn
 }
 
@@ -100,7 +100,7 @@ func (t *Transcript) end(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k
 	l.last = turn
 	if l.turn == turn {
 		l.turn = 0
-		clear(l.folds)
+		l.closeFolds()
 		t.promote(l)
 	}
 	return true
