@@ -89,7 +89,7 @@ func TestSamplesInLockstep(t *testing.T) {
 			if got := slices.Sorted(slices.Values(first)); !slices.Equal(got, want) {
 				t.Errorf("sent %d frames that are not those recorded (%d)", len(got), len(want))
 			}
-			for range 20 {
+			for range 50 {
 				if again, _ := lockstep(t, name, lines); !slices.Equal(again, first) {
 					t.Fatal("another replay sent other bytes")
 				}
