@@ -322,7 +322,7 @@ func (e *engine) stall() ([]outgoing, bool) {
 	if frame == 0 || e.lookup != nil {
 		return nil, false
 	}
-	e.verdict.stalled(e, frame, cause)
+	e.verdict.stalled(e, cause)
 	requests := make([]int32, 0, len(e.live))
 	for r := range e.live {
 		requests = append(requests, r)

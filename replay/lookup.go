@@ -39,7 +39,7 @@ func (e *engine) looked(raw []byte, r *dialect.Reading) []outgoing {
 	case r.Role == dialect.Request:
 		e.lookedRequest(raw, r)
 	default:
-		if i := e.first(raw, r, nil); i != 0 {
+		if i := e.first(r, nil); i != 0 {
 			e.match(i, raw, r, e.compare(i, raw))
 			e.loose(i)
 		}

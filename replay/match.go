@@ -70,7 +70,7 @@ func (e *engine) frame(raw []byte) []outgoing {
 func (e *engine) answer(raw []byte, r *dialect.Reading) {
 	links := e.pairer.Next(e.frames, store.In, r)
 	if len(links) == 0 {
-		if i := e.first(raw, r, func(i int32) bool { return e.s.items[i].pair == 0 }); i != 0 {
+		if i := e.first(r, func(i int32) bool { return e.s.items[i].pair == 0 }); i != 0 {
 			e.take(i, raw, r)
 			return
 		}
@@ -83,7 +83,7 @@ func (e *engine) answer(raw []byte, r *dialect.Reading) {
 		switch {
 		case a == taken && a != 0:
 		case a == 0 || e.done[a]:
-			e.verdict.note(e, "answered", "the recording has no answer to this request of the agent", raw, r)
+			e.verdict.note(e, "answered", "the recording has no answer to this request of the agent", r)
 		default:
 			taken = a
 			e.take(a, raw, r)
@@ -139,7 +139,7 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 	switch {
 	case best != 0:
 		if bestBehind {
-			e.verdict.early(e, best, raw, r)
+			e.verdict.early(e, best, r)
 		}
 		e.verdict.inexact(e, best, raw, r, bestFit)
 		e.match(best, raw, r, bestFit)
@@ -147,7 +147,7 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 		refused := e.verdict.refused(e, nearest, raw, r, nearestFit.differences)
 		e.refuse(raw, refused)
 	default:
-		if i := e.first(raw, r, nil); i != 0 {
+		if i := e.first(r, nil); i != 0 {
 			e.take(i, raw, r)
 			return
 		}
@@ -194,7 +194,7 @@ func (e *engine) candidates(r *dialect.Reading, try func(i int32) bool) {
 }
 
 // first returns the oldest unmatched recorded frame that a live frame may be.
-func (e *engine) first(_ []byte, r *dialect.Reading, also func(i int32) bool) (found int32) {
+func (e *engine) first(r *dialect.Reading, also func(i int32) bool) (found int32) {
 	e.candidates(r, func(i int32) bool {
 		if also != nil && !also(i) {
 			return true

@@ -40,7 +40,7 @@ func ParsePace(s string) (float64, error) {
 }
 
 // before returns how long to wait before a recorded frame.
-func (p *pace) before(seq int64, _ time.Duration) time.Duration {
+func (p *pace) before(seq int64) time.Duration {
 	if p.speed == 0 || p.gaps == nil {
 		return 0
 	}

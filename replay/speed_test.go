@@ -17,7 +17,7 @@ func TestPace(t *testing.T) {
 		{pace{speed: 1, limit: time.Millisecond, gaps: gaps}, time.Millisecond},
 		{pace{speed: 0.5, limit: time.Second, gaps: gaps}, 200 * time.Millisecond},
 	} {
-		if got := c.p.before(1, 0); got != c.want {
+		if got := c.p.before(1); got != c.want {
 			t.Errorf("%+v waits %v, want %v", c.p, got, c.want)
 		}
 	}

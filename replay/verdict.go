@@ -43,7 +43,6 @@ type Entry struct {
 
 // verdict collects what a replay finds out.
 type verdict struct {
-	least   Level
 	allow   bool // --allow-unsent
 	matched int  // in frames
 	last    int32
@@ -122,11 +121,11 @@ func (v *verdict) inexact(e *engine, i int32, raw []byte, r *dialect.Reading, f 
 	})
 }
 
-func (v *verdict) early(e *engine, i int32, raw []byte, r *dialect.Reading) {
-	v.note(e, Early, fmt.Sprintf("took frame %d, which was recorded after an act that has not been sent", e.s.items[i].seq), raw, r)
+func (v *verdict) early(e *engine, i int32, r *dialect.Reading) {
+	v.note(e, Early, fmt.Sprintf("took frame %d, which was recorded after an act that has not been sent", e.s.items[i].seq), r)
 }
 
-func (v *verdict) note(e *engine, kind, message string, _ []byte, r *dialect.Reading) {
+func (v *verdict) note(e *engine, kind, message string, r *dialect.Reading) {
 	v.noted(Entry{Kind: kind, Live: e.frames, Label: r.Label, Message: r.Label + ": " + message})
 }
 
@@ -167,13 +166,12 @@ func (v *verdict) extra(e *engine, raw []byte, r *dialect.Reading) {
 	v.diverged(n)
 }
 
-func (v *verdict) stalled(e *engine, frame, cause int32) {
+func (v *verdict) stalled(e *engine, cause int32) {
 	n := Entry{Kind: Stalled, Seq: int64(e.s.items[cause].seq), Label: e.labelOf(cause), Holds: e.holds(cause)}
 	n.Message = fmt.Sprintf("the client never sent %s%s; it last received %s", e.labelOf(cause), at(n.Seq), e.nameOut(e.last))
 	if len(n.Holds) > 0 {
 		n.Message += "; waiting for it: " + e.nameAll(n.Holds)
 	}
-	_ = frame
 	if e.s.items[cause].flags&fEvent == 0 {
 		n.Accept = "--free " + n.Label
 	}

@@ -167,7 +167,7 @@ func (w *writer) one(o outgoing) error {
 		w.err.write(append(append([]byte(nil), f.Raw...), f.Term.Bytes()...))
 		return nil
 	}
-	if wait := w.pace.before(int64(it.seq), f.Time); wait > 0 {
+	if wait := w.pace.before(int64(it.seq)); wait > 0 {
 		w.flush()
 		time.Sleep(wait)
 	} else if w.pace.apart(it.role) {

@@ -1,0 +1,190 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"agentrec/internal/dialect"
+	"agentrec/internal/redact"
+	"agentrec/store"
+)
+
+// prepare makes the script. What waits for nothing goes out meanwhile.
+func (p *player) prepare() error {
+	d, err := p.dialect()
+	if err != nil {
+		return err
+	}
+	binds, err := p.binds()
+	if err != nil {
+		return err
+	}
+	greeting := len(binds) == 0 && p.o.Pace == 0 && len(p.o.Faults) == 0 && !p.o.Lookup
+	sent, size := 0, 0
+	var gaps []time.Duration
+	var last time.Duration
+	b, err := p.build(d, func(f store.Frame, ending bool) {
+		if sent < p.o.greeted {
+			sent++
+			return
+		}
+		greeting = greeting && f.Stream == store.Out && !ending && f.Raw != nil && size < writeSize
+		if greeting {
+			p.w.push([]outgoing{{other: &other{raw: append(append([]byte(nil), f.Raw...), f.Term.Bytes()...)}}})
+			sent++
+			size += len(f.Raw)
+		}
+		if p.o.Pace > 0 {
+			gaps = append(gaps, f.Time-last)
+			last = f.Time
+		}
+	})
+	if err != nil {
+		return err
+	}
+	s := b.finish(p.session.State)
+	p.e = newEngine(s, p.matching, p.v, p.fetcher())
+	for _, n := range binds {
+		p.e.bind(n.recorded, n.live)
+	}
+	if p.v.mask, err = masker(d); err != nil {
+		return err
+	}
+	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
+	p.w.push([]outgoing{{other: &other{begin: func(w *writer) {
+		w.script, w.view, w.skip = s, newView(&p.e.log), sent
+		if len(p.o.Faults) > 0 {
+			w.faulty = p.faulty(d)
+		}
+		w.pace = pace{speed: p.o.Pace, limit: p.o.PaceCap}
+		if p.o.Pace > 0 {
+			w.pace.gaps = func(seq int64) time.Duration { return gaps[seq-1] }
+			return
+		}
+		w.pace.drain = drainer(p.o.Stdout)
+		if queue, _ := d.Pacing(); queue > 0 {
+			w.pace.burst, w.pace.rest = queue/4, time.Millisecond
+		}
+	}}}})
+	p.w.push(p.e.start())
+	return nil
+}
+
+// masker returns what hides secrets in the live side of reports: places and
+// shapes of secrets, and the values of secret-looking variables.
+func masker(d *dialect.Dialect) (func(live string, whole bool) string, error) {
+	r, err := redact.New(redact.Options{Environ: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	r.SetDialect(d)
+	return func(live string, whole bool) string {
+		if whole {
+			return string(r.Frame(store.In, []byte(live)))
+		}
+		return string(r.Text([]byte(live)))
+	}, nil
+}
+
+// faulty returns what does the faults. A death ends the replay at once: what
+// the client has by then is half a frame.
+func (p *player) faulty(d *dialect.Dialect) *faulty {
+	x := newFaulty(p.o.Faults, p.o.Seed)
+	x.label = func(raw []byte) string { return d.Read(store.Out, raw).Label }
+	x.report = func(f Fault, seq int64) {
+		p.side.write([]byte(fmt.Sprintf("agentrec: fault %s at frame %d\n", f, seq)))
+		p.w.happened(f, seq)
+	}
+	x.close = func() {
+		if c, ok := p.o.Stdout.(io.Closer); ok {
+			c.Close()
+		}
+	}
+	x.die = func(status int) { p.w.dead(status) }
+	return x
+}
+
+// build reads the session into a builder. each sees every frame before it is
+// read; ending says that EOF or a signal was recorded before it.
+func (p *player) build(d *dialect.Dialect, each func(f store.Frame, ending bool)) (*builder, error) {
+	b := newBuilder(d, p.o.Free)
+	events, err := p.session.Events(p.data)
+	if err != nil {
+		return nil, fmt.Errorf("reading the session's events: %w", err)
+	}
+	for f, err := range p.session.Frames(p.data, 1, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the session's frames: %w", err)
+		}
+		for len(events) > 0 && events[0].After < f.Seq {
+			b.event(events[0])
+			events = events[1:]
+		}
+		each(f, len(b.s.ending) > 0)
+		b.frame(f)
+	}
+	for _, e := range events {
+		b.event(e)
+	}
+	return b, nil
+}
+
+// dialect returns the table to read the session by.
+func (p *player) dialect() (*dialect.Dialect, error) {
+	name := p.o.Dialect
+	if name == "" {
+		name = p.session.Dialect
+	}
+	if name != "" {
+		d, err := dialect.Load(name)
+		if err != nil {
+			return nil, fmt.Errorf("loading the dialect %s: %w", name, err)
+		}
+		return d, nil
+	}
+	detector := dialect.NewDetector(p.session.Argv)
+	for f, err := range p.session.Frames(p.data, 1, 200) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the session's frames: %w", err)
+		}
+		if detector.Observe(f.Stream, f.Raw) {
+			break
+		}
+	}
+	return detector.Dialect(), nil
+}
+
+// binds returns the bindings that hold from the start: the working directory,
+// and those made by hand.
+func (p *player) binds() ([]textPair, error) {
+	var out []textPair
+	if cwd, err := os.Getwd(); err == nil && p.session.Cwd != "" && cwd != p.session.Cwd && isPath(p.session.Cwd) {
+		out = append(out, textPair{recorded: p.session.Cwd, live: cwd})
+	}
+	for _, b := range p.o.Bind {
+		recorded, live, ok := strings.Cut(b, "=")
+		if !ok || recorded == "" {
+			return nil, fmt.Errorf("%q is no binding; write RECORDED=LIVE", b)
+		}
+		out = append(out, textPair{recorded: recorded, live: live})
+	}
+	return out, nil
+}
+
+// fetcher returns how the engine gets recorded frames.
+func (p *player) fetcher() func(int32) []byte {
+	data := newPayloads(p.data, p.session)
+	return func(i int32) []byte {
+		f, err := data.lookup(int64(p.e.s.items[i].seq))
+		if err == nil && f.Raw == nil && f.Size > 0 {
+			f.Raw, err = data.giant(f)
+		}
+		if err != nil && p.problem == nil {
+			p.problem = err
+		}
+		return f.Raw
+	}
+}
