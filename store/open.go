@@ -44,6 +44,10 @@ func open(ctx context.Context, path, vfs string) (*DB, error) {
 			return nil, explain(path, err)
 		}
 	}
+	if !mayWrite(real) {
+		// SQLite would open it for reading, and make its side files.
+		return nil, &unusable{text: path + cannotWrite, cause: fs.ErrPermission}
+	}
 	write, err := openWriting(ctx, real, vfs)
 	if err != nil {
 		return nil, explain(path, err)
@@ -263,6 +267,8 @@ func noSharedMemory(err error) bool {
 	return false
 }
 
+const cannotWrite = " cannot be written; check the permissions of the file and its directory"
+
 // explain makes one clear line of an error met while opening path.
 func explain(path string, err error) error {
 	if errors.Is(err, ErrUnusable) {
@@ -277,7 +283,7 @@ func explain(path string, err error) error {
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
 		why = "cannot be opened; check the permissions of the file and its directory"
 	case sqlite3.SQLITE_READONLY:
-		why = "cannot be written; check the permissions of the file and its directory"
+		return &unusable{text: path + cannotWrite, cause: err}
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		why = "is locked by another program; try again when it is done"
 	case sqlite3.SQLITE_FULL:
