@@ -39,7 +39,7 @@ func run(args []string) int {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
 		defer stop()
 	}
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 
 	var exit store.Exit
 	var failed record.Failure
@@ -55,12 +55,17 @@ func run(args []string) int {
 	case errors.As(err, &divergence):
 		return exitDivergence
 	}
-	fmt.Fprintf(os.Stderr, "agentrec: %s\n", strings.TrimSpace(err.Error()))
-	switch {
-	case errors.As(err, &failed):
-		return failed.Status
-	case !ran:
+	message := strings.TrimSpace(err.Error())
+	if !ran && !errors.As(err, &failed) {
+		if !strings.Contains(message, "\n") && !strings.Contains(message, "agentrec ") { // says nothing yet that can be typed
+			message += "; see " + cmd.CommandPath() + " --help"
+		}
+		fmt.Fprintf(os.Stderr, "agentrec: %s\n", message)
 		return exitUsage
+	}
+	fmt.Fprintf(os.Stderr, "agentrec: %s\n", message)
+	if errors.As(err, &failed) {
+		return failed.Status
 	}
 	return exitUnusable
 }

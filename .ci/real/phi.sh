@@ -2,7 +2,7 @@
 # The real phi SDK against the real phi, recorded through the proxy with a
 # scripted model on loopback, then the same run against the recording alone.
 #
-# phi comes from crates.io (built once, then cached), its Python SDK from PyPI.
+# phi is a Rust crate (built once, then cached), its SDK a Python package.
 # 0.3.0 speaks the bridge by "phi serve", later ones by "phi serve --bridge"; the
 # SDK before 0.9 says "serve", later ones "serve --bridge". A shim with the
 # arguments that this phi needs fits them together.
