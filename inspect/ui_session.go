@@ -122,6 +122,7 @@ func (su *sessionUI) show(name string) {
 	old.close = nil
 	v := su.view(name)
 	v.close = release
+	v.pane.tail = old.pane.tail
 	su.u.replace(v)
 	if v.name != name {
 		su.u.say(toneDim, "reading the session; until then, its frames")

@@ -96,6 +96,10 @@ func (r *sessionRows) passes(m *summary) bool {
 	return true
 }
 
+// sessionTicks is how many ticks of the UI lie between two looks at the list of
+// sessions.
+const sessionTicks = 4
+
 var sortNames = []string{"newest", "name", "lasted", "turns", "calls", "errors", "frames", "size"}
 
 // sessionsView lists the sessions of the recording. It counts turns, calls and
@@ -143,11 +147,14 @@ func (u *ui) sessionsView() error {
 		}
 		return l.add(toneDim, fmt.Sprintf("%d/%d", min(p.sel+1, r.Len()), r.Len()))
 	}
-	started := false
+	started, ticks := false, 0
 	v.tick = func() bool {
 		if !started { // once the list is looked at, not while a session is
 			started = true
 			u.workers.Go(func() { u.countSessions(ctx, r) })
+		}
+		if ticks++; ticks%sessionTicks != 1 {
+			return false
 		}
 		changed, err := load()
 		u.fail(err)

@@ -185,10 +185,21 @@ func TestSearchEverywhere(t *testing.T) {
 // Every key of every view does something, says something or is reported; none
 // breaks the screen, on three sizes.
 func TestEveryKey(t *testing.T) {
-	path := record(t, "demo", phiSteps)
-	for _, size := range [][2]int{{80, 24}, {60, 15}, {20, 4}} {
+	full := record(t, "demo", phiSteps)
+	bare := record(t, "bare", nil)
+	none := filepath.Join(t.TempDir(), "session.db")
+	if db, err := store.Open(t.Context(), none); err != nil {
+		t.Fatal(err)
+	} else {
+		db.Close()
+	}
+	for _, at := range []struct {
+		path string
+		w, h int
+	}{{full, 80, 24}, {full, 60, 15}, {full, 20, 4}, {bare, 80, 24}, {none, 80, 24}} {
+		path, size := at.path, [2]int{at.w, at.h}
 		for _, way := range [][]string{{}, {"Enter"}, {"Enter", "2"}, {"Enter", "3"}, {"Enter", "Enter"}, {"Enter", "?"}} {
-			t.Run(fmt.Sprintf("%dx%d after %s", size[0], size[1], strings.Join(way, " ")), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%dx%d of %s after %s", size[0], size[1], filepath.Base(filepath.Dir(path)), strings.Join(way, " ")), func(t *testing.T) {
 				d := drive(t, path, size[0], size[1])
 				d.settle()
 				d.external = func([]string, []byte) error { return nil }
