@@ -148,6 +148,9 @@ func block(it transcript.Item, c transcript.Content, width int) []line {
 	}
 	switch it.Kind {
 	case transcript.KindGreeting, transcript.KindEnd, transcript.KindRaw, transcript.KindStderr, transcript.KindLog:
+		if c.Cut || len(c.Text) > maxRow {
+			head = head.add(toneDim, "  "+size(it.Size))
+		}
 		return []line{head.add(tonePlain, "  "+visibleCut(c.Text, room(head)))}
 	case transcript.KindRequest, transcript.KindCancel:
 		head = head.add(toneDim, "  "+facts(it))

@@ -11,7 +11,12 @@ import (
 // beginning of its bytes. raw may be the first bytes of a giant.
 func frameLine(f store.Frame, r dialect.Reading, raw []byte, room int) line {
 	label := r.Label
-	if label == "" {
+	switch {
+	case f.Size > store.MaxRaw:
+		label = "giant"
+	case label == "" && f.Size >= bigFrame:
+		label = "large"
+	case label == "":
 		label = "raw"
 	}
 	t := tonePlain

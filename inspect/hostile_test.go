@@ -212,3 +212,51 @@ func TestHostileContentOnTheScreen(t *testing.T) {
 		look("message")
 	}
 }
+
+// A line longer than what is handed out whole is shown by its beginning in
+// every view, and its last bytes are there.
+func TestGiantFrame(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "session.db")
+	db, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	w, err := db.Begin(t.Context(), store.Start{Name: "giant", Dialect: "ndjson"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
+	for i := range 18 {
+		p := part
+		if i == 0 {
+			p = append([]byte("\x1b]0;owned\a"), part...)
+		}
+		if err := w.Part(store.Out, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.EndParts(store.Out, time.Second, store.CRLF); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(t.Context(), store.End{State: store.Closed, Wire: [store.Streams]int64{-1, -1, -1}}); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, o := range []showOptions{{Frames: true}, {}} {
+		o.File, o.Out, o.Seq = path, &b, seqs{From: 1}
+		b.Reset()
+		if err := show(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		harmless(t, b.String(), true)
+		if !strings.Contains(b.String(), `\x1b]0;owned\x070123456789`) || !strings.Contains(b.String(), "19 MB") || b.Len() > 64<<10 {
+			t.Errorf("%d bytes: %.300s", b.Len(), b.String())
+		}
+	}
+	d := drive(t, path, 80, 24)
+	d.settle()
+	d.keys("Enter").wants(`\x1b]0;owned\x07012`).keys("2").wants(`\x1b]0;owned\x07012`).keys("3").wants("giant", `\x1b]0;owned`)
+	d.keys("Enter").wants("not JSON").keys("3").wants("00000000  1b 5d 30 3b").keys("G").wants("65 66 0d 0a")
+	d.keys("g").wants("00000000  1b 5d 30 3b")
+}

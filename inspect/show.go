@@ -180,7 +180,7 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 		if p.stopped() {
 			return errReaderGone
 		}
-		c, err := t.Content(ctx, it, maxBlock)
+		c, err := contentOf(ctx, t, it, maxBlock)
 		if err != nil {
 			return err
 		}

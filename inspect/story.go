@@ -24,7 +24,16 @@ type item struct {
 }
 
 func newStory(ctx context.Context, l *look) *story {
-	return &story{ctx: ctx, look: l, window: newWindow(l.Session, l.Dialect)}
+	s := &story{ctx: ctx, look: l, window: newWindow(l.Session, l.Dialect)}
+	s.window.label = func(seq int64) string {
+		if s.t != nil {
+			if e, ok := s.t.Entry(seq); ok {
+				return s.t.Label(e)
+			}
+		}
+		return ""
+	}
+	return s
 }
 
 // derive reads the session for its transcript: seconds for a million frames.
@@ -61,13 +70,25 @@ func (s *story) fail(err error) {
 // be read is said in place of the text.
 func (s *story) item(i, limit int) item {
 	it := item{Item: s.t.Item(i)}
-	c, err := s.t.Content(s.ctx, it.Item, limit)
+	c, err := contentOf(s.ctx, s.t, it.Item, limit)
 	if err != nil {
 		c.Text = err.Error()
 		it.Failed = true
 	}
 	it.Said = c
 	return it
+}
+
+// contentOf is Transcript.Content with the beginning of a giant, which a
+// transcript does not read.
+func contentOf(ctx context.Context, t *transcript.Transcript, it transcript.Item, limit int) (transcript.Content, error) {
+	c, err := t.Content(ctx, it, limit)
+	if err != nil || it.Size <= store.MaxRaw || it.Frames > 1 || it.Kind == transcript.KindEvent || c.Text+c.Args != "" {
+		return c, err
+	}
+	b, err := headOfSize(ctx, t.Session, store.Frame{Seq: it.Seq, Size: it.Size}, int64(min(limit, head)))
+	c.Text, c.Cut = string(b), true
+	return c, err
 }
 
 // memo keeps what was made of items, as long as the items do not change. It

@@ -124,6 +124,9 @@ func (d *detail) onTree() bool {
 func (d *detail) title() line {
 	s := d.su.story
 	r := s.look.Dialect.Read(d.frame.Stream, d.frame.Raw)
+	if d.frame.Size > store.MaxRaw {
+		r.Label = "giant"
+	}
 	text := fmt.Sprintf(" #%d %s %s · %s · %s", d.frame.Seq, d.frame.Stream, visibleCut(dash(r.Label), 40), clock(d.frame.Time), size(d.frame.Size))
 	if t := s.t; t != nil {
 		if e, ok := t.Entry(d.frame.Seq); ok && e.Pair != 0 {

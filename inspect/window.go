@@ -27,6 +27,8 @@ type window struct {
 	pages   map[int64][]frameRow
 	recent  []int64 // page numbers, the last used at the end
 	reads   int     // pages read so far
+
+	label func(seq int64) string // of a frame that is not read whole; may be nil
 }
 
 // frameRow is what a list keeps of a frame.
@@ -77,6 +79,9 @@ func (w *window) read(ctx context.Context, n int64) ([]frameRow, error) {
 				return nil, err
 			}
 			page[i].Begin = begin
+			if w.label != nil {
+				page[i].Reading.Label = w.label(page[i].Frame.Seq)
+			}
 			i++
 			continue
 		}
