@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -47,6 +48,18 @@ const drainAtExit = time.Second
 // on one CPU, and it knows that the drain has low priority.
 const threads = 6
 
+// softMemory is from where on the collector works harder: a line of many
+// megabytes leaves garbage as long as itself.
+const softMemory = 40 << 20
+
+// prepare sets the process up for recording.
+func prepare() {
+	if runtime.GOMAXPROCS(0) < threads {
+		runtime.GOMAXPROCS(threads)
+	}
+	debug.SetMemoryLimit(softMemory)
+}
+
 // Run starts the agent as a child of this process, stands between it and this
 // process's standard streams until it has ended, and records all of it. The
 // error is a store.Exit that tells how the agent ended, or a Failure. It does
@@ -56,9 +69,7 @@ func Run(_ context.Context, o Options) error {
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
 	}
-	if runtime.GOMAXPROCS(0) < threads {
-		runtime.GOMAXPROCS(threads)
-	}
+	prepare()
 	path, err := lookPath(o.Argv[0])
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -35,9 +34,7 @@ func Listen(ctx context.Context, o Options) error {
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
 	}
-	if runtime.GOMAXPROCS(0) < threads {
-		runtime.GOMAXPROCS(threads)
-	}
+	prepare()
 	if err := usable(o.DB); err != nil {
 		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 	}

@@ -49,7 +49,7 @@ func (d *Drain) hold(s store.Stream, p []byte, at place) error {
 	if l.giant {
 		return d.part(s, p)
 	}
-	l.pending = append(l.pending, p...)
+	l.keep(p)
 	if len(l.pending) <= store.MaxRaw {
 		return nil
 	}
@@ -60,7 +60,26 @@ func (d *Drain) hold(s store.Stream, p []byte, at place) error {
 	if d.redactor != nil {
 		l.redact = d.redactor.Giant()
 	}
-	return d.part(s, whole)
+	for len(whole) > 0 { // in pieces, for what is made of them is copied more than once
+		n := min(len(whole), giantPiece)
+		if err := d.part(s, whole[:n]); err != nil {
+			return err
+		}
+		whole = whole[n:]
+	}
+	return nil
+}
+
+const giantPiece = 256 << 10
+
+// keep adds to pending, whose memory doubles, but not beyond what a line can
+// need before it is a giant.
+func (l *line) keep(p []byte) {
+	if need := len(l.pending) + len(p); need > cap(l.pending) {
+		size := max(need, min(2*cap(l.pending), store.MaxRaw+MaxChunk), 1<<10)
+		l.pending = append(make([]byte, 0, size), l.pending...)
+	}
+	l.pending = append(l.pending, p...)
 }
 
 // part stores more of a giant, less a trailing CR.
@@ -140,7 +159,7 @@ func (d *Drain) finish(s store.Stream, t time.Duration, p []byte, terminated boo
 			return err
 		}
 	} else {
-		l.pending = append(l.pending, p...)
+		l.keep(p)
 		size = int64(len(l.pending))
 		if terminated {
 			d.frame(s, t, l.pending)
