@@ -102,14 +102,15 @@ func describe(b *strings.Builder, r Reading) {
 	}
 }
 
-// Conversations that no real transcript covers, each with what it must be read
+// More conversations: of real software in other versions (phi 0.20, pi 0.74.2), and
+// written from a protocol's description. Each with what it must be read
 // as. The golden files are read by people before they are kept.
 func TestTalks(t *testing.T) {
 	files, err := filepath.Glob("testdata/talks/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no conversations", err)
 	}
-	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "phi-0.20": "phi", "claude-more": "claude"}
+	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "phi-0.20": "phi", "pi-0.74.2": "pi-0.83", "claude-more": "claude"}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
