@@ -167,6 +167,9 @@ func (w *Writer) loadGiants(ctx context.Context, q queryer) error {
 
 // reader opens a frame as a stream of bytes.
 func (db *DB) reader(ctx context.Context, id, seq int64) (io.ReadCloser, error) {
+	if seq < 1 {
+		return nil, fmt.Errorf("reading frame %d of session %d: %w", seq, id, ErrNotFound)
+	}
 	for f, err := range db.frames(ctx, id, seq, seq, true) {
 		if err != nil {
 			return nil, err

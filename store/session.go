@@ -98,7 +98,7 @@ type Session struct {
 	db *DB
 }
 
-// Frames returns how many frames are stored.
+// Count returns how many frames are stored.
 func (s *Session) Count() int64 {
 	return s.Chains[In].Frames + s.Chains[Out].Frames + s.Chains[Err].Frames
 }
@@ -119,8 +119,10 @@ func (s *Session) Metas(ctx context.Context, from, to int64) iter.Seq2[Frame, er
 
 // Frame returns one frame, or ErrNotFound.
 func (s *Session) Frame(ctx context.Context, seq int64) (Frame, error) {
-	for f, err := range s.Frames(ctx, seq, seq) {
-		return f, err
+	if seq > 0 {
+		for f, err := range s.Frames(ctx, seq, seq) {
+			return f, err
+		}
 	}
 	return Frame{}, ErrNotFound
 }

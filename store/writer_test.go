@@ -65,8 +65,13 @@ func TestRangesOfFrames(t *testing.T) {
 			t.Fatalf("from %d to %d: ended at %d, want %d", from, to, n, want)
 		}
 	}
-	if _, err := s.Frame(t.Context(), 1501); !errors.Is(err, ErrNotFound) {
-		t.Errorf("frame 1501: %v", err)
+	for _, seq := range []int64{-1, 0, 1501, 1 << 62} {
+		if _, err := s.Frame(t.Context(), seq); !errors.Is(err, ErrNotFound) {
+			t.Errorf("frame %d: %v", seq, err)
+		}
+		if _, err := s.Reader(t.Context(), seq); !errors.Is(err, ErrNotFound) {
+			t.Errorf("reader of frame %d: %v", seq, err)
+		}
 	}
 }
 
