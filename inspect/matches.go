@@ -9,9 +9,10 @@ import (
 // matchStep is how many frames are looked at between two reports of a search.
 const matchStep = 2048
 
-// matches calls hit for the frames from..to (0 is the end) that a filter
-// matches, in order, and progress now and then with the last frame looked at.
-// Payloads are read only where the entries do not decide.
+// matches is Transcript.Choose for a search that someone watches: it calls hit
+// for the frames from..to (0 is the end) that a filter matches, in order, and
+// progress now and then with the last frame looked at, also where nothing is
+// found.
 func matches(ctx context.Context, t *transcript.Transcript, f *transcript.Filter, from, to int64, hit func(seq int64), progress func(seq int64)) error {
 	lo, hi := f.Range()
 	from = max(from, lo)
@@ -63,29 +64,25 @@ func matches(ctx context.Context, t *transcript.Transcript, f *transcript.Filter
 
 // anyMatch reports whether a filter matches anything in a session.
 func anyMatch(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) (bool, error) {
-	if f == nil || f.Session(t.Session) == transcript.Yes && !f.NeedsFrames() {
+	if f.Session(t.Session) == transcript.Yes && !f.NeedsFrames() {
 		return true, nil
 	}
-	stop, cancel := context.WithCancel(ctx)
-	defer cancel()
-	found := false
-	err := matches(stop, t, f, 1, 0, func(int64) { found = true; cancel() }, func(int64) {})
-	if found {
-		return true, nil
+	for _, err := range t.Choose(ctx, f) {
+		return err == nil, err
 	}
-	return false, err
+	return false, nil
 }
 
 // itemsOf returns which items of t hold a frame or event that f matches.
 func itemsOf(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) ([]bool, error) {
 	chosen := make([]bool, t.Len())
-	err := matches(ctx, t, f, 1, 0, func(seq int64) {
+	for seq, err := range t.Choose(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
 		if i := t.ItemAt(seq); i >= 0 && holds(t.Item(i), seq) {
 			chosen[i] = true
 		}
-	}, func(int64) {})
-	if err != nil {
-		return nil, err
 	}
 	m := f.On(t)
 	for i, it := range t.Items() {

@@ -207,8 +207,8 @@ func rowSummary(it item) string {
 	switch it.Kind {
 	case transcript.KindCall:
 		text = it.Said.Args
-		if it.Answer > 0 {
-			text += " = " + it.Said.Text
+		if it.Answer > 0 && it.Said.Text != "" {
+			text = strings.TrimLeft(text+" = "+it.Said.Text, " ")
 		}
 	case transcript.KindRequest, transcript.KindCancel:
 		text = it.Said.Args

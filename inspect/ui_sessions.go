@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -254,10 +255,7 @@ func (u *ui) sessionsView() error {
 			u.ask(fmt.Sprintf("delete session %d %s for good? y deletes", s.ID, visibleCut(s.Name, 30)), func(key string) {
 				if key == "y" {
 					u.change(s, load, func(db *store.DB, s *store.Session) error {
-						if err := db.Delete(u.ctx, s); err != nil {
-							return err
-						}
-						return db.Scrub(u.ctx)
+						return deleteAll(u.ctx, db, []*store.Session{s}, manageOptions{Out: io.Discard, Err: io.Discard})
 					})
 				}
 			})
