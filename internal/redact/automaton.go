@@ -11,7 +11,6 @@ type automaton struct {
 	limit  uint32   // states from here on need a look: words, and special
 	escape uint32   // the special state
 	found  [][]int  // words that end at state limit + i*stride, longest first
-	depth  []uint8  // of state i*stride: how many bytes of a word it stands for
 }
 
 func fold(c byte) byte {
@@ -24,7 +23,6 @@ func fold(c byte) byte {
 type node struct {
 	next  map[uint8]int
 	fail  int
-	depth int
 	words []int
 }
 
@@ -54,7 +52,7 @@ func newAutomaton(words []string) *automaton {
 			to, ok := nodes[at].next[c]
 			if !ok {
 				to = len(nodes)
-				nodes = append(nodes, &node{next: map[uint8]int{}, depth: i + 1})
+				nodes = append(nodes, &node{next: map[uint8]int{}})
 				nodes[at].next[c] = to
 			}
 			at = to
@@ -107,14 +105,12 @@ func (a *automaton) compile(nodes []*node, order []int) {
 	a.escape = n * a.stride
 	a.found = append(a.found, nil)
 	a.next = make([]uint32, (n+1)*a.stride)
-	a.depth = make([]uint8, n+1)
 	for i, node := range nodes {
 		row := a.next[state[i] : state[i]+a.stride]
 		row[1] = a.escape
 		for c := uint8(2); uint32(c) < a.stride; c++ {
 			row[c] = state[node.next[c]]
 		}
-		a.depth[state[i]/a.stride] = uint8(min(node.depth, 255))
 	}
 	copy(a.next[a.escape:], a.next[:a.stride])
 }

@@ -69,9 +69,8 @@ func newGrams(words []string, deep bool) *grams {
 	return g
 }
 
-// suspectPlain is suspect for a frame that has no escape which could hide a
-// part of a word; hidden says that it has one, and then nothing is decided.
-func (e *engine) suspectPlain(b []byte) (suspect, hidden bool) {
+// plainGrams is plain by grams.
+func (e *engine) plainGrams(b []byte) (suspect, hidden bool) {
 	t := &e.grams.bucket
 	i := 0
 	for ; i+8 <= len(b); i += 6 {
@@ -80,10 +79,8 @@ func (e *engine) suspectPlain(b []byte) (suspect, hidden bool) {
 			continue
 		}
 		for n := range 6 {
-			if at := t[gramHash(w>>(8*n))]; at != 0 {
-				if suspect, hidden = e.wordsAt(b, i+n, e.grams.lists[at-1]); suspect || hidden {
-					return suspect, hidden
-				}
+			if at := t[gramHash(w>>(8*n))]; at != 0 && e.wordsAt(b, i+n, e.grams.lists[at-1], &hidden) {
+				return true, hidden
 			}
 		}
 	}
@@ -93,23 +90,20 @@ func (e *engine) suspectPlain(b []byte) (suspect, hidden bool) {
 			third = b[i+2]
 		}
 		w := uint64(b[i]) | uint64(b[i+1])<<8 | uint64(third)<<16 | gramCase
-		if at := t[gramHash(w)]; at != 0 {
-			if suspect, hidden = e.wordsAt(b, i, e.grams.lists[at-1]); suspect || hidden {
-				return suspect, hidden
-			}
+		if at := t[gramHash(w)]; at != 0 && e.wordsAt(b, i, e.grams.lists[at-1], &hidden) {
+			return true, hidden
 		}
 	}
-	return false, false
+	return false, hidden
 }
 
-// wordsAt takes a first look at the words of list that begin at start.
-func (e *engine) wordsAt(b []byte, start int, list []int) (suspect, hidden bool) {
+// wordsAt takes a first look at the words of list that begin at start, and sets
+// hidden when an escape that can hide one begins there.
+func (e *engine) wordsAt(b []byte, start int, list []int, hidden *bool) bool {
 next:
 	for _, id := range list {
 		if id < 0 {
-			if e.hides(b[start:]) {
-				return false, true
-			}
+			*hidden = *hidden || e.hides(b[start:])
 			continue
 		}
 		p := &e.patterns[id]
@@ -121,26 +115,9 @@ next:
 				continue next
 			}
 		}
-		if e.look(p, b, start, start+len(p.word), 0) {
-			return true, false
+		if e.look(p, b, start, start+len(p.word)) {
+			return true
 		}
-	}
-	return false, false
-}
-
-// hides reports whether b begins with an escape that can stand for a byte of a
-// word.
-func (e *engine) hides(b []byte) bool {
-	if len(b) < 2 || b[0] != '\\' {
-		return false
-	}
-	switch b[1] {
-	case '/':
-		return true
-	case '\\':
-		return e.deep
-	case 'u':
-		return len(b) >= 4 && b[2] == '0' && b[3] == '0'
 	}
 	return false
 }

@@ -12,7 +12,7 @@ import (
 // mostLearned bounds how many values are learned, longestLearned their length,
 // in bytes: both cost time in every frame.
 const (
-	mostLearned    = 200
+	mostLearned    = 100
 	longestLearned = 4 << 10
 )
 

@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	"agentrec/store"
@@ -28,4 +30,22 @@ func TestLearn(t *testing.T) {
 	if got := show(r.Text([]byte("late-s3cret-9"))); got != "«secret»" {
 		t.Errorf("Learn did not: %s", got)
 	}
+}
+
+// TestConcurrent is for the race detector: frames are redacted, and secrets
+// learned, from many goroutines at once.
+func TestConcurrent(t *testing.T) {
+	r := testRedactor(t)
+	var wait sync.WaitGroup
+	for g := range 4 {
+		wait.Go(func() {
+			for i := range 20 {
+				frame := fmt.Sprintf(`{"api_key":"key-%d-%04d","t":"key-%d-%04d \/"}`, g, i, g, i)
+				if got := show(r.Frame(store.In, []byte(frame))); got != `{"api_key":"«api_key»","t":"«api_key» \/"}` {
+					t.Errorf("%s became %s", frame, got)
+				}
+			}
+		})
+	}
+	wait.Wait()
 }

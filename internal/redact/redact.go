@@ -2,7 +2,7 @@
 // by tokens: equal secrets get equal tokens, and a token does not tell the
 // secret.
 //
-// One automaton looks for the beginnings of all that could be a secret; a frame
+// One pass looks for the beginnings of all that could be a secret; a frame
 // without any costs one pass and no memory. Only a frame that has one is looked
 // at closely, also with the escapes of JSON decoded, level by level:
 //
@@ -50,7 +50,6 @@ type engine struct {
 	grams    *grams // nil when a word is too short for it
 	patterns []pattern
 	rules    bool // there are rules: everything is looked at closely
-	raw      bool // a known value holds a backslash: look at frames as they are, too
 	deep     bool // a known value holds what JSON escapes: decode as deep as it goes
 }
 
@@ -111,7 +110,6 @@ func newEngine(values []value, rules bool) *engine {
 			}
 		}
 		for _, c := range []byte(v.text) {
-			e.raw = e.raw || c == '\\'
 			e.deep = e.deep || c == '\\' || c == '"' || c < ' '
 		}
 	}

@@ -1,121 +1,94 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // suspect reports whether the frame may hold a secret or a token. It is the
-// hot path: one pass over the bytes, with those escapes of JSON decoded on the
-// way that can hide a part of a word. It may say yes wrongly, never no.
+// hot path: one pass over the bytes, and one more for each level of escapes that
+// can hide a part of a word. It may say yes wrongly, never no.
 func (e *engine) suspect(b []byte) bool {
-	if e.grams != nil {
-		if suspect, hidden := e.suspectPlain(b); !hidden {
+	suspect, hidden := e.plain(b)
+	if suspect || !hidden {
+		return suspect
+	}
+	s := scratches.Get().(*scratch)
+	defer s.free()
+	for range maxViews - 1 {
+		s.next = appendDecoded(s.next[:0], b)
+		if suspect, hidden = e.plain(s.next); suspect || !hidden {
 			return suspect
 		}
-	}
-	a := e.auto
-	next, class, limit := a.next, &a.class, a.limit
-	state, clean := uint32(0), 0 // clean: no escape from here on
-	for i := 0; i < len(b); i++ {
-		last := state
-		state = next[state+uint32(class[b[i]])]
-		if state < limit {
-			continue
-		}
-		if state != a.escape {
-			if e.mayBe(state, b, i+1, clean) {
-				return true
-			}
-			continue
-		}
-		from := i
-		for i < len(b) && b[i] == '\\' {
-			i++
-		}
-		run := i - from
-		if i == len(b) {
-			break
-		}
-		if run > 1 && (e.deep || b[i] == '/' || b[i] == 'u') {
-			return true
-		}
-		if run > 1 {
-			last = 0
-		}
-		if run%2 == 0 {
-			i--
-			state, clean = 0, i+1
-			continue
-		}
-		// b[i] is what the backslash escapes; in a text that is not JSON it
-		// may as well be the first letter of something.
-		if e.begins(b[i:]) {
-			return true
-		}
-		var buf [4]byte
-		out, n := unescape(buf[:0], b[i-1:])
-		if n == 0 {
-			state, clean = a.step(0, b[i]), i
-			continue
-		}
-		state = last
-		for _, c := range out {
-			if state = a.step(state, c); state >= limit {
-				return true
-			}
-		}
-		i += n - 2
-		clean = i + 1
-	}
-	return e.raw && e.suspectRaw(b)
-}
-
-// suspectRaw looks for known values that hold backslashes in a text whose
-// backslashes are no escapes.
-func (e *engine) suspectRaw(b []byte) bool {
-	a := e.auto
-	state := uint32(0)
-	for i, c := range b {
-		if state = a.step(state, c); state >= a.limit && state != a.escape && e.mayBe(state, b, i+1, 0) {
-			return true
-		}
+		b = s.next
+		s.next, s.last = s.last, s.next
 	}
 	return false
 }
 
-// begins reports whether a word may begin at the start of b.
-func (e *engine) begins(b []byte) bool {
-	a := e.auto
-	state := uint32(0)
-	for n := 0; n < 3 && n < len(b); n++ {
-		if state = a.step(state, b[n]); a.depth[state/a.stride] != uint8(n+1) {
-			return false
-		}
-		if state >= a.limit {
-			return true
-		}
+// scratch is memory for decoded frames.
+type scratch struct{ last, next []byte }
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+// free gives s back, unless a long frame made it large.
+func (s *scratch) free() {
+	if cap(s.last)+cap(s.next) <= 1<<20 {
+		scratches.Put(s)
 	}
-	return len(b) >= 3
 }
 
-// mayBe takes a first look at the words that end before end. clean is the
-// index from which on b holds no escape.
-func (e *engine) mayBe(state uint32, b []byte, end, clean int) bool {
-	for _, id := range e.auto.at(state) {
-		p := &e.patterns[id]
-		if start := end - len(p.word); start < clean || e.look(p, b, start, end, clean) {
-			return true
+// plain takes a first look at the words of a text. hidden says that it has an
+// escape that can stand for a part of one.
+func (e *engine) plain(b []byte) (suspect, hidden bool) {
+	if e.grams != nil {
+		return e.plainGrams(b)
+	}
+	a := e.auto
+	state := uint32(0)
+	for i, c := range b {
+		if state = a.step(state, c); state < a.limit {
+			continue
 		}
+		if state == a.escape {
+			hidden = hidden || e.hides(b[i:])
+			continue
+		}
+		for _, id := range a.at(state) {
+			p := &e.patterns[id]
+			if e.look(p, b, i+1-len(p.word), i+1) {
+				return true, hidden
+			}
+		}
+	}
+	return false, hidden
+}
+
+// hides reports whether b begins with an escape that can stand for a byte of a
+// word.
+func (e *engine) hides(b []byte) bool {
+	if len(b) < 2 || b[0] != '\\' {
+		return false
+	}
+	switch b[1] {
+	case '/':
+		return true
+	case '\\':
+		return e.deep
+	case 'u':
+		return len(b) >= 4 && b[2] == '0' && b[3] == '0'
 	}
 	return false
 }
 
 // look takes a first look at the word of p at [start,end).
-func (e *engine) look(p *pattern, b []byte, start, end, clean int) bool {
+func (e *engine) look(p *pattern, b []byte, start, end int) bool {
 	switch p.nature {
 	case aShape:
 		return p.shape.begins(b, start)
 	case aKnown:
 		from := max(start-p.known.anchor, 0)
-		if from < clean || bytes.IndexByte(b[from:min(from+len(p.known.value), len(b))], '\\') >= 0 {
+		if bytes.IndexByte(b[from:min(from+len(p.known.value), len(b))], '\\') >= 0 {
 			return true
 		}
 		_, _, ok := p.known.match(b, start)

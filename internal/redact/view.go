@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"sort"
-	"strconv"
 	"unicode/utf8"
 )
 
@@ -63,6 +62,22 @@ func decodeView(v *view) *view {
 	return d
 }
 
+// appendDecoded appends t with its escapes decoded.
+func appendDecoded(dst, t []byte) []byte {
+	for {
+		i := bytes.IndexByte(t, '\\')
+		if i < 0 {
+			return append(dst, t...)
+		}
+		dst = append(dst, t[:i]...)
+		n := 0
+		if dst, n = unescape(dst, t[i:]); n == 0 {
+			dst, n = append(dst, '\\'), 1
+		}
+		t = t[i+n:]
+	}
+}
+
 // unescape appends what the escape at the start of t stands for and returns
 // its length, 0 when it is none. A lone surrogate keeps its number, in the
 // three bytes that UTF-8 would give it, so that different ones stay different.
@@ -103,8 +118,21 @@ func hex4(t []byte) (rune, bool) {
 	if len(t) < 6 || t[0] != '\\' || t[1] != 'u' {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(string(t[2:6]), 16, 32)
-	return rune(n), err == nil
+	var n rune
+	for _, c := range t[2:6] {
+		switch {
+		case isDigit(c):
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		n = n<<4 | rune(c)
+	}
+	return n, true
 }
 
 // before returns the last escape that begins at or before pos, nil for none.
