@@ -78,7 +78,7 @@ func (c *compiler) slots(r *Rule, specs []slotSpec, about *aboutSpec) error {
 }
 
 // Slots returns the values in a frame that are references to requests or
-// values minted by one side (REPLAY 6), in order and not overlapping. Slots of a
+// values minted by one side, in order and not overlapping. Slots of a
 // frame within the frame have a namespace that begins with "inner/".
 func (d *Dialect) Slots(stream store.Stream, raw []byte) []Slot {
 	var out []Slot
