@@ -116,7 +116,9 @@ func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{
 			p.warn.say("%v; the session stays on the tape %s", err, p.tape.Path())
 		}
 	case <-time.After(drainAtExit + drainAtExit/2):
-		// The disk does not answer. The tape has all of it.
+		// The disk does not answer; the tape has what was recorded. Linux keeps
+		// a process until the file system lets its threads go, so we may be
+		// seen to leave only then.
 	}
 }
 
@@ -147,11 +149,9 @@ func (p *proxy) guard(client *client, quit <-chan struct{}) {
 	}
 }
 
-// guardEvery bounds how long an append may hang: appendPatience and this.
-const (
-	guardEvery     = 250 * time.Millisecond
-	appendPatience = time.Second
-)
+// guardEvery is how often the guard looks: an append may hang for
+// tape.Patience and this.
+const guardEvery = 250 * time.Millisecond
 
 // forward passes a signal on to the agent, once, and tells the tape.
 func (p *proxy) forward(sig os.Signal) {

@@ -103,7 +103,7 @@ func (p *pump) writing() bool { return p.forwarder.Load() }
 // the pump that goes on in its place, without a tape; nil when all is well.
 func (p *pump) rescue() *pump {
 	began := p.since.Load()
-	if began <= 0 || p.tape.Now()-time.Duration(began) < appendPatience || !p.since.CompareAndSwap(began, -1) {
+	if began <= 0 || p.tape.Now()-time.Duration(began) < tape.Patience || !p.since.CompareAndSwap(began, -1) {
 		return nil
 	}
 	p.tape.Abandon()

@@ -411,3 +411,21 @@ func TestAFullTapeCountsAndGoesOn(t *testing.T) {
 		t.Errorf("%d bytes on the wire, %d recorded, %d lost", s.Wire[store.Out], s.Chains[store.Out].Bytes, lost)
 	}
 }
+
+// TestAnEventDoesNotWaitForAFrozenAppend: an end of input must be passed on also
+// while another stream's append hangs.
+func TestAnEventDoesNotWaitForAFrozenAppend(t *testing.T) {
+	tape := create(t)
+	tape.mu.Lock() // as an append that does not come back holds it
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		tape.Event(store.Event{Kind: store.EventEOF, Stream: store.In})
+	}()
+	select {
+	case <-returned:
+	case <-time.After(30 * time.Second):
+		t.Error("the event waits")
+	}
+	tape.mu.Unlock()
+}

@@ -199,8 +199,9 @@ func (t *Tape) put(rec []byte) error {
 	return nil
 }
 
-// Event appends a lifecycle event, stamped now. A failure is not reported: the
-// end of the session tells the rest.
+// Event appends a lifecycle event, stamped now. It waits for a file system that
+// does not answer no longer than Patience. A failure is not reported: the end of
+// the session tells the rest.
 func (t *Tape) Event(e store.Event) {
 	if t.dead.Load() {
 		return
@@ -209,14 +210,28 @@ func (t *Tape) Event(e store.Event) {
 	if err != nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.other.Lock()
-	defer t.other.Unlock()
-	if err := t.put(t.lanes[kindEvent].seal.seal(t.Now(), b)); err != nil {
-		t.fail(err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.other.Lock()
+		defer t.other.Unlock()
+		if t.dead.Load() {
+			return
+		}
+		if err := t.put(t.lanes[kindEvent].seal.seal(t.Now(), b)); err != nil {
+			t.fail(err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(Patience):
 	}
 }
+
+// Patience is how long an append may take before the tape is given up.
+const Patience = time.Second
 
 // Finish appends how the session ended, after which nothing is appended any
 // more, and returns it.
