@@ -136,6 +136,9 @@ func (b *builder) conversation(r *dialect.Reading) int32 {
 func (b *builder) links(self int32, stream store.Stream, r *dialect.Reading) (target int32) {
 	s := b.s
 	it := &s.items[self]
+	if b.pairer.Swallows(stream, r) {
+		it.flags |= fSwallowed
+	}
 	for _, l := range b.pairer.Next(int64(self), stream, r) {
 		other := int32(l.Request.Seq)
 		if l.Cancels {

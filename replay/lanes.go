@@ -132,6 +132,9 @@ type conditions struct {
 func (c *conditions) in(i int32, it *item) {
 	s := c.s
 	l := &s.lanes[it.lane]
+	if it.flags&fSwallowed != 0 && it.pair == 0 {
+		it.flags &^= fGate | fAct
+	}
 	if it.role == dialect.Request && it.flags&fAct != 0 {
 		l.answered = false // a new turn
 	}

@@ -393,7 +393,7 @@ func (e *engine) match(i int32, raw []byte, r *dialect.Reading, f fit) {
 		switch {
 		case it.pair != 0 && !e.done[it.pair]:
 			e.live[i] = raw
-		case it.pair == 0 && e.s.cut && len(e.s.cancels[i]) == 0:
+		case it.pair == 0 && e.s.cut && len(e.s.cancels[i]) == 0 && it.flags&fSwallowed == 0:
 			e.live[i] = raw
 			e.ending = append(e.ending, i)
 		}

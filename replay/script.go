@@ -55,21 +55,22 @@ type item struct {
 }
 
 const (
-	fGate     uint16 = 1 << iota // in: holds later out frames back
-	fAct                         // in: may change what comes later; ends the range of an acknowledgement
-	fCancel                      // in: a cancel
-	fEnds                        // out: a response that ends a turn
-	fX                           // out: not a response to a client request
-	fAll                         // gate range counts in the list of all gates
-	fLane0                       // gate range counts in the list of gates without a lane
-	fShared                      // an agent request that any of several client requests may have caused
-	fFollows                     // goes out right behind the group member before it
-	fSlots                       // holds ids or values that may need replacing
-	fEvent                       // stdin EOF or a signal
-	fJSON                        // the frame is JSON
-	fFirst                       // in: only the first of a turn counts
-	fAttached                    // belongs to the one client request that was open
-	fTurn                        // in: begins a turn; its response ends it
+	fGate      uint16 = 1 << iota // in: holds later out frames back
+	fAct                          // in: may change what comes later; ends the range of an acknowledgement
+	fCancel                       // in: a cancel
+	fEnds                         // out: a response that ends a turn
+	fX                            // out: not a response to a client request
+	fAll                          // gate range counts in the list of all gates
+	fLane0                        // gate range counts in the list of gates without a lane
+	fShared                       // an agent request that any of several client requests may have caused
+	fFollows                      // goes out right behind the group member before it
+	fSlots                        // holds ids or values that may need replacing
+	fEvent                        // stdin EOF or a signal
+	fJSON                         // the frame is JSON
+	fFirst                        // in: only the first of a turn counts
+	fAttached                     // belongs to the one client request that was open
+	fTurn                         // in: begins a turn; its response ends it
+	fSwallowed                    // in: a request of a turn in which the agent does not read it
 )
 
 // input is what matching needs to know of an in frame.

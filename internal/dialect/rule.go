@@ -28,6 +28,7 @@ type Rule struct {
 	Class    Class
 	First    bool         // only the first of a turn counts (phi tool_result)
 	Turn     bool         // of a request: it begins a turn, and its response, whatever it says, ends it
+	Idle     bool         // of a request: the agent reads it between turns only and swallows it in one (phi)
 	Cancels  Scope        // of a cancel: what it aims at
 	Answered bool         // of a cancel: its target is still answered (ACP, codex, phi; not MCP)
 	AboutOf  store.Stream // where the request travelled that Reading.About speaks of
@@ -136,7 +137,7 @@ func word[T any](c *compiler, key, w string, words map[string]T) (T, error) {
 }
 
 func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
-	r := &Rule{Family: f.Name, Doc: f.Doc, Stream: s, First: f.First, Turn: f.Turn, conditions: f.When.String(), tags: tags(f.When, t.Tag)}
+	r := &Rule{Family: f.Name, Doc: f.Doc, Stream: s, First: f.First, Turn: f.Turn, Idle: f.Idle, conditions: f.When.String(), tags: tags(f.When, t.Tag)}
 	if f.Name == "" {
 		return nil, c.fail("a family needs a name, such as name: hello")
 	}

@@ -60,6 +60,7 @@ type family struct {
 	Together     list            `yaml:"together"`
 	First        bool            `yaml:"first"`
 	Turn         bool            `yaml:"turn"`
+	Idle         bool            `yaml:"idle"`
 	Ends         *truth          `yaml:"ends"`
 	Failed       *truth          `yaml:"failed"`
 	Shows        string          `yaml:"shows"`

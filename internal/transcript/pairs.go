@@ -10,12 +10,13 @@ import (
 
 // Pairer finds what answers and what cancels what, frame by frame in order of
 // seq. A response pairs with the oldest open request of the other direction
-// that it answers and that was not cancelled without an answer; if there is
-// none, with the oldest cancelled one. The members of a batch pair one by one.
+// that it answers and that was not cancelled without an answer, nor swallowed;
+// if there is none, with the oldest of those. The members of a batch pair one by one.
 // It keeps open requests only. The zero value is ready; not for concurrent use.
 type Pairer struct {
 	keys  map[pairKey]*keyQueue
 	sides [2]requestList // open requests by the stream they came on
+	turns [2]int         // how many of them began a turn that is open
 	links []Link
 }
 
@@ -33,6 +34,7 @@ type Request struct {
 	stream     store.Stream
 	prev, next *Request // in its side, by age
 	done       bool
+	swallowed  bool // it came in a turn, where the agent does not read it
 }
 
 // Link ties the frame given to Next to an earlier one.
@@ -48,8 +50,9 @@ type pairKey struct {
 	value  string
 }
 
-// keyQueue holds the open requests of one key, oldest first.
-type keyQueue struct{ live, cancelled []*Request }
+// keyQueue holds the open requests of one key, oldest first: those that an
+// answer is expected for, and those cancelled or swallowed.
+type keyQueue struct{ live, silent []*Request }
 
 type requestList struct {
 	first, last *Request
@@ -86,6 +89,13 @@ func (p *Pairer) Open(stream store.Stream) iter.Seq[*Request] {
 	}
 }
 
+// Swallows reports whether a request that comes next on stream finds a turn
+// open in which the agent does not read it. Such a request may still be
+// answered: it may have been on its way when the turn ended.
+func (p *Pairer) Swallows(stream store.Stream, r *dialect.Reading) bool {
+	return r.Role == dialect.Request && r.Rule != nil && r.Rule.Idle && p.turns[stream&1] > 0
+}
+
 func (p *Pairer) one(seq int64, member int, stream store.Stream, r *dialect.Reading) {
 	switch r.Role {
 	case dialect.Response:
@@ -114,9 +124,13 @@ func (p *Pairer) open(seq int64, member int, stream store.Stream, r *dialect.Rea
 		ID:           dialect.Token(strings.Clone(string(r.ID))),
 		Key:          strings.Clone(r.Key),
 		Conversation: strings.Clone(r.Conversation),
+		swallowed:    p.Swallows(stream, r),
 	}
 	if r.Rule != nil {
 		q.Class, q.Turn = r.Rule.Class, r.Rule.Turn
+	}
+	if q.Turn && !q.swallowed {
+		p.turns[stream]++
 	}
 	side := &p.sides[stream]
 	if side.last == nil {
@@ -132,7 +146,11 @@ func (p *Pairer) open(seq int64, member int, stream store.Stream, r *dialect.Rea
 			queue = &keyQueue{}
 			p.keys[k] = queue
 		}
-		queue.live = append(queue.live, q)
+		if q.swallowed {
+			queue.silent = append(queue.silent, q)
+		} else {
+			queue.live = append(queue.live, q)
+		}
 	}
 }
 
@@ -164,27 +182,27 @@ func (p *Pairer) answered(stream store.Stream, r *dialect.Reading) *Request {
 }
 
 // oldest returns the oldest open request of any of the keys, those cancelled
-// without an answer last.
+// without an answer or swallowed last.
 func (p *Pairer) oldest(keys []pairKey) *Request {
-	var best, cancelled *Request
+	var best, silent *Request
 	for _, k := range keys {
 		queue := p.keys[k]
 		if queue == nil {
 			continue
 		}
-		queue.live, queue.cancelled = trim(queue.live), trim(queue.cancelled)
+		queue.live, queue.silent = trim(queue.live), trim(queue.silent)
 		if len(queue.live) > 0 && (best == nil || queue.live[0].Seq < best.Seq) {
 			best = queue.live[0]
 		}
-		if len(queue.cancelled) > 0 && (cancelled == nil || queue.cancelled[0].Seq < cancelled.Seq) {
-			cancelled = queue.cancelled[0]
+		if len(queue.silent) > 0 && (silent == nil || queue.silent[0].Seq < silent.Seq) {
+			silent = queue.silent[0]
 		}
-		if len(queue.live)+len(queue.cancelled) == 0 {
+		if len(queue.live)+len(queue.silent) == 0 {
 			delete(p.keys, k)
 		}
 	}
 	if best == nil {
-		return cancelled
+		return silent
 	}
 	return best
 }
@@ -207,6 +225,9 @@ func (p *Pairer) close(q *Request) {
 }
 
 func (p *Pairer) unlink(q *Request) {
+	if q.Turn && !q.swallowed {
+		p.turns[q.stream]--
+	}
 	side := &p.sides[q.stream]
 	if q.prev != nil {
 		q.prev.next = q.next
@@ -246,6 +267,9 @@ func (p *Pairer) target(stream store.Stream, r *dialect.Reading) *Request {
 		if r.Rule.Cancels == dialect.CancelsConversation && q.Conversation != r.Conversation {
 			continue
 		}
+		if q.swallowed {
+			continue
+		}
 		if q.Turn {
 			return q
 		}
@@ -265,7 +289,7 @@ func (p *Pairer) cancel(q *Request) {
 	q.done = true
 	for _, k := range q.keysOf() {
 		if queue := p.keys[k]; queue != nil {
-			queue.cancelled = append(queue.cancelled, &ghost)
+			queue.silent = append(queue.silent, &ghost)
 		}
 	}
 }

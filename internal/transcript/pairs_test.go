@@ -11,7 +11,8 @@ import (
 
 // step is a frame in a few letters: "in req 1", "out res 1", "in mute 7" (a
 // cancel whose target gets no answer), "in stop" (of the open turn),
-// "in run", "out done" (by key), "in [req 1,req 2]" (a batch).
+// "in run", "out done" (by key), "in list", "out listed" (by key, read only
+// between turns), "in [req 1,req 2]" (a batch).
 func reading(t *testing.T, words string) (store.Stream, dialect.Reading) {
 	t.Helper()
 	side, rest, _ := strings.Cut(words, " ")
@@ -50,6 +51,12 @@ func reading(t *testing.T, words string) (store.Stream, dialect.Reading) {
 		r.Role, r.Answers = dialect.Response, []string{"register:" + arg}
 	case "done":
 		r.Role, r.Answers = dialect.Response, []string{"run"}
+	case "list":
+		r.Role, r.Key, rule.Idle = dialect.Request, "list", true
+	case "again":
+		r.Role, r.ID, rule.Turn, rule.Idle = dialect.Request, dialect.Token(arg), true, true
+	case "listed":
+		r.Role, r.Answers = dialect.Response, []string{"list"}
 	case "note":
 		r.Role = dialect.Notification
 	default:
@@ -80,6 +87,10 @@ func TestPairer(t *testing.T) {
 		{"a cancel with nothing open", "in req 3; out res 3; in stop; in mute 3", "2>1", "|"},
 		{"by kind and field", "in register a; in register b; out registered b; out registered a", "3>2 4>1", "|"},
 		{"by kind", "in run; out done; in run; out done; out done", "2>1 4>3", "|"},
+		{"swallowed in a turn", "in turn 1; in list; out res 1; in list; out listed", "3>1 5>4", "2|"},
+		{"read after the turn after all", "in turn 1; in list; out res 1; out listed; in list; out listed", "3>1 4>2 6>5", "|"},
+		{"a turn swallowed in a turn is not the open one", "in again 1; in again 1; in stop; out res 1; in list; out listed", "3x1 4>1 6>5", "2|"},
+		{"read again after a cancelled turn", "in turn 1; in mute 1; in list; in list; out listed; out listed", "2x1 5>3 6>4", "|"},
 		{"no partner", "out res 1; in res 9; out req 9", "", "|3"},
 		{"dangling on both sides", "in req 1; out req 1; in note; err note", "", "1|2"},
 		{"a batch pairs member by member", "in [req 1,req 2]; out [res 2,res 1]", "2.0>1.1 2.1>1.0", "|"},
