@@ -21,7 +21,7 @@ func TestVisible(t *testing.T) {
 		{"\ufeffbom\u200b", `\ufeffbom\u200b`, `\ufeffbom\u200b`},
 		{"\x7f\x00", `\x7f\x00`, `\x7f\x00`},
 		{"\u2028", `\u2028`, `\u2028`},
-		{"日本 é 👩‍💻 می‌خواهم", "日本 é 👩‍💻 می‌خواهم", "日本 é 👩‍💻 می‌خواهم"},
+		{"日本 é 👩‍💻 می\u200cخواهم", "日本 é 👩‍💻 می\u200cخواهم", "日本 é 👩‍💻 می\u200cخواهم"},
 		{"\ufffd", "\ufffd", "\ufffd"}, // the real character, not a broken byte
 		{"[red]x", "[red]x", "[red]x"},
 	} {

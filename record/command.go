@@ -45,7 +45,7 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 			case sockets && len(args) > 0:
 				return errors.New("with --listen and --connect the agent runs already: leave CMD out")
 			case !sockets && len(args) == 0:
-				return errors.New("name the agent's command: agentrec proxy -- CMD ARGS...")
+				return errors.New("name the agent's command, as in: agentrec proxy -- phi serve")
 			}
 			return nil
 		},

@@ -14,15 +14,13 @@ import (
 // memory is a recording held in memory and the engine over it: a replay without
 // processes, pipes or clocks.
 type memory struct {
-	t     testing.TB
-	d     *dialect.Dialect
-	s     *script
-	e     *engine
-	v     *verdict
-	raw   [][]byte // by item
-	sent  *view
-	gone  []outgoing
-	saved []string
+	t    testing.TB
+	d    *dialect.Dialect
+	s    *script
+	e    *engine
+	v    *verdict
+	raw  [][]byte // by item
+	sent *view
 }
 
 func newMemory(t testing.TB, dialectName string, o matching, lines []string, free ...string) *memory {

@@ -27,7 +27,6 @@ type acpClient struct {
 	convs   []*acpConv
 	open    map[string]func(map[string]any) // by id of an open request
 	asks    []any                           // ids of questions to answer
-	asked   int
 	queries int
 }
 

@@ -101,7 +101,6 @@ type piAgent struct {
 	outs    []*int
 	running bool
 	steps   int
-	asked   bool
 	dialog  func(seq int)
 }
 

@@ -75,7 +75,8 @@ func some(rng *rand.Rand, n int) []Frame {
 		}
 		raw := make([]byte, size)
 		for j := range raw {
-			raw[j] = byte(rng.IntN(256)) & byte(rng.IntN(256))
+			a, b := rng.IntN(256), rng.IntN(256)
+			raw[j] = byte(a & b) // few ones, so that it packs a little
 		}
 		at += time.Duration(rng.IntN(5000)) * time.Microsecond
 		list[i] = Frame{Seq: int64(i + 1), Stream: Stream(rng.IntN(3)), Time: at, Raw: raw, Size: int64(size), Term: Terminator(rng.IntN(3))}

@@ -139,7 +139,6 @@ type draftKind struct {
 	at       []int // its frames
 
 	role, id, about, answers, key string
-	conversation                  string
 	why                           string
 }
 

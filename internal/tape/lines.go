@@ -130,7 +130,7 @@ func (d *Drain) finish(s store.Stream, t time.Duration, p []byte, terminated boo
 		}
 		p = nil
 	}
-	size := int64(len(l.pending))
+	var size int64
 	if l.giant {
 		size = d.held[s]
 		if len(p) > 0 {

@@ -138,7 +138,7 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 			continue
 		}
 		if o.key == nil {
-			err = closeMute(ctx, db, o, 0)
+			closeMute(ctx, db, o, 0) // what cannot be taken over now is there the next time
 		} else if err = o.drainInto(ctx, db, secret, 0); err == nil || errors.Is(err, store.ErrEnded) {
 			os.Remove(o.path)
 			os.Remove(o.keyPath)

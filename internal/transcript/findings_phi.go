@@ -15,8 +15,6 @@ type phiFindings struct {
 	registered map[string]bool  // names of the client's tools
 	created    map[string]int64 // session ids without a run so far, with their frame
 	muteSince  int64            // the error after which the agent said nothing
-	inTurn     int32
-	calls      int // of the client's tools, in the turn
 }
 
 func newPhi(c *findings) *phiFindings {
