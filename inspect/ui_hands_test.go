@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,5 +62,46 @@ func TestThemes(t *testing.T) {
 	}
 	if choose(false) != themeMono {
 		t.Error("colours where none are wanted")
+	}
+}
+
+func TestCopySaveAndPrograms(t *testing.T) {
+	d := drive(t, record(t, "demo", phiSteps), 80, 24)
+	d.settle()
+	var copied, fed []byte
+	var ran []string
+	d.clipboard = func(b []byte) { copied = b }
+	d.external = func(argv []string, input []byte) error {
+		ran, fed = argv, input
+		return nil
+	}
+	d.environment = func(k string) string { return map[string]string{"PAGER": "less -R", "EDITOR": "ed"}[k] }
+	d.keys("Enter", "c", "Enter", "y")
+	if string(copied) != phiSteps[9].raw {
+		t.Errorf("copied %q", copied)
+	}
+	d.wants("copied the frame, 91 B").keys("G", "y")
+	if string(copied) != "Oslo" {
+		t.Errorf("copied %q", copied)
+	}
+	d.wants("copied args.city")
+	name := filepath.Join(t.TempDir(), "frame.json")
+	d.keys("w")
+	d.root.input.field.SetText("")
+	d.types(name).wants("saved")
+	if b, err := os.ReadFile(name); err != nil || string(b) != phiSteps[9].raw {
+		t.Errorf("saved %q, %v", b, err)
+	}
+	d.keys(":").types("save " + name).wants("file exists")
+	d.keys("v")
+	if strings.Join(ran, " ") != "less -R" || !strings.Contains(string(fed), "city: Oslo") {
+		t.Errorf("ran %q with %q", ran, fed)
+	}
+	d.keys("V")
+	if len(ran) != 2 || ran[0] != "ed" {
+		t.Errorf("ran %q", ran)
+	}
+	if _, err := os.Stat(ran[1]); !os.IsNotExist(err) {
+		t.Errorf("the copy for the editor is left behind: %v", err)
 	}
 }
