@@ -124,6 +124,19 @@ func fit(s string, n int, pad bool) string {
 	return b.String()
 }
 
+// fitMiddle cuts s to n columns in its middle: what an error is about stands at
+// its beginning, why at its end.
+func fitMiddle(s string, n int) string {
+	if width(s) <= n {
+		return s
+	}
+	tail := []rune(s)
+	for width(string(tail)) > n/2 {
+		tail = tail[1:]
+	}
+	return fit(s, n-width(string(tail)), false) + string(tail)
+}
+
 // count writes a number with its noun: "1 frame", "2 frames".
 func count(n int, noun string) string {
 	if n == 1 {

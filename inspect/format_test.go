@@ -55,6 +55,18 @@ func TestFit(t *testing.T) {
 	}
 }
 
+func TestFitMiddle(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{{"abcdefghij", 10, "abcdefghij"}, {"abcdefghij", 6, "ab…hij"}, {"日本語日本語", 7, "日本…語"}, {"abc", 1, "…"}} {
+		if got := fitMiddle(c.s, c.n); got != c.want || width(got) > c.n {
+			t.Errorf("fitMiddle(%q, %d) = %q, %d wide; want %q", c.s, c.n, got, width(got), c.want)
+		}
+	}
+}
+
 func TestTerminalOf(t *testing.T) {
 	env := func(kv map[string]string) func(string) string { return func(k string) string { return kv[k] } }
 	for _, c := range []struct {

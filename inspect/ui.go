@@ -243,12 +243,9 @@ func (r *root) status(v *view, w int) line {
 	if v.status != nil {
 		right = v.status()
 	}
-	rw := width(visible(right.String()))
-	if len(left) == 0 || rw >= w/2 {
-		if len(left) > 0 {
-			return left
-		}
-		rw = min(rw, w)
+	rw := min(width(visible(right.String())), w)
+	if said := visible(left.String()); len(left) > 0 && width(said) > w-rw-1 {
+		return line{{fitMiddle(said, w), left[0].Tone}}
 	}
 	text := fit(visible(left.String()), max(w-rw-1, 0), true)
 	t := tonePlain
