@@ -25,7 +25,11 @@ func problems(r *Report) string {
 	if r.Dropped > 0 {
 		fmt.Fprintf(&b, "and %d divergences more\n", r.Dropped)
 	}
-	if r.Verdict == "fail" && b.Len() == 0 {
+	switch {
+	case r.Verdict != "fail" || b.Len() > 0:
+	case r.In.Recorded == 0:
+		b.WriteString("agentrec: the replay was ended before it wrote down what it had compared\n")
+	default:
 		fmt.Fprintf(&b, "agentrec: the replay was ended with %d of %d frames matched\n", r.In.Played, r.In.Recorded)
 	}
 	return b.String()

@@ -164,6 +164,9 @@ func processName(s *store.Session, connection int) string {
 }
 
 func (p *player) play(ctx context.Context) error {
+	if p.reporter != nil { // a client may kill its agent as soon as it has the first frame
+		p.reporter.sync(p.report("running"))
+	}
 	p.side = newSideWriter(p.o.Stderr)
 	p.w = newWriter(p.o.Stdout, p.side, newPayloads(p.data, p.session))
 	stop := make(chan struct{})

@@ -2,11 +2,13 @@ package replay
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -82,6 +84,35 @@ func TestReportBeforeLastFrame(t *testing.T) {
 	}
 	if _, err := c.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// firstWrite is the client's end of stdout; it calls look when the first bytes
+// arrive.
+type firstWrite struct {
+	once sync.Once
+	look func()
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.once.Do(w.look)
+	return len(p), nil
+}
+
+// The report is there when the client gets its first frame, for that may be all
+// it waits for before it kills its agent.
+func TestReportBeforeFirstFrame(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "r.json")
+	var got []byte
+	var missing error
+	out := &firstWrite{look: func() { got, missing = os.ReadFile(report) }}
+	err := Run(t.Context(), Options{File: recordLines(t, "phi", linesOf(t, "phi")...), Report: report,
+		Stdin: strings.NewReader(""), Stdout: out, Stderr: io.Discard})
+	if !errors.As(err, new(Divergence)) {
+		t.Fatalf("a client that sent nothing: %v", err)
+	}
+	if missing != nil || !strings.Contains(string(got), `"verdict": "fail"`) {
+		t.Errorf("with the first frame the report was %q, %v", got, missing)
 	}
 }
 
