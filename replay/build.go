@@ -32,6 +32,7 @@ type fact struct {
 	conv  int32
 	about int32 // the request it speaks of
 	alone int32 // the only client request open at that time
+	query bool  // a request that has its own response only
 }
 
 type opening struct{ request, response int32 }
@@ -233,6 +234,7 @@ func (b *builder) in(self, target int32, r *dialect.Reading) {
 	if it.role == dialect.Cancel {
 		it.flags |= fCancel
 	}
+	fc.query = r.Role == dialect.Request && r.Rule != nil && r.Rule.Class == dialect.Query
 	fc.about = b.about(r)
 	if target != 0 {
 		fc.about = target

@@ -191,7 +191,15 @@ var variants = []variant{
 	{name: "reversed", ids: decimal, pick: func(_ *rand.Rand, list []action) int { return len(list) - 1 }},
 	{name: "serial", ids: decimal, pick: serial},
 	{name: "one by one", ids: decimal, pick: serial, one: true},
+	{name: "queries first", ids: decimal, pick: queriesFirst},
+	{name: "queries first, one by one", ids: decimal, pick: queriesFirst, one: true},
 	{name: "one by one, reversed", ids: decimal, pick: func(_ *rand.Rand, list []action) int { return len(list) - 1 }, one: true},
+}
+
+// queriesFirst asks before it does anything that the recording asked about
+// later, and waits for nothing else.
+func queriesFirst(_ *rand.Rand, list []action) int {
+	return max(0, slices.IndexFunc(list, func(a action) bool { return strings.HasPrefix(a.key, "query") }))
 }
 
 // serial finishes a conversation or call before it begins the next.

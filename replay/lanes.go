@@ -12,7 +12,7 @@ import (
 func (b *builder) finish(state store.State) *script {
 	b.s.cut = state != store.Closed // one that is being recorded ends here, too
 	b.assign()
-	c := conditions{builder: b}
+	c := conditions{builder: b, spoken: map[int32]int32{}}
 	for i := int32(1); i < int32(len(b.s.items)); i++ {
 		it := &b.s.items[i]
 		switch {
@@ -127,6 +127,7 @@ type conditions struct {
 	// the state of frames without a lane
 	lastUnlaned, unlanedAll int32
 	openings                map[int32][]int32 // lanes that a response opens
+	spoken                  map[int32]int32   // of a request: the last frame that speaks of it
 }
 
 func (c *conditions) in(i int32, it *item) {
@@ -186,6 +187,14 @@ func (c *conditions) response(o int32, it *item) {
 	l := &s.lanes[it.lane]
 	it.need = r
 	s.more[o] = appendNew(s.more[o], s.also[o]...)
+	if c.facts[r].query && c.shares(r) && s.items[r].flags&fSwallowed == 0 {
+		it.prev = c.spoken[r]
+		s.more[o] = appendNew(s.more[o], s.cancels[r]...)
+		if len(s.more[o]) == 0 {
+			delete(s.more, o)
+		}
+		return
+	}
 	cut := o
 	if it.flags&fEnds == 0 {
 		at, _ := slices.BinarySearch(l.acts.items, r+1)
@@ -230,6 +239,14 @@ func (c *conditions) response(o int32, it *item) {
 	}
 }
 
+// shares reports whether a request stands in a lane with frames that are not
+// its own. What was recorded there before the answer to a query was caused by
+// others, so the answer waits for nothing but what speaks of the query. In a
+// lane of its own everything is the query's.
+func (c *conditions) shares(r int32) bool {
+	return c.s.dialect.OneLane() || c.facts[r].conv != 0
+}
+
 // openedBy returns the lanes of the conversations that a response introduces.
 func (c *conditions) openedBy(o int32) []int32 {
 	if c.openings == nil {
@@ -261,6 +278,9 @@ func (c *conditions) x(i int32, it *item) {
 	l := &s.lanes[it.lane]
 	if it.flags&fFollows != 0 {
 		return // released with its group: what waits for the group need not wait for it
+	}
+	if r := c.facts[i].about; r != 0 {
+		c.spoken[r] = i
 	}
 	it.prev = l.lastX
 	it.gateLo, it.gateHi = l.lastGate, int32(len(l.gates.items))
