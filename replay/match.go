@@ -41,6 +41,7 @@ type matching struct {
 	values   []*regexp.Regexp // differences between two values that both match are accepted
 	recorded bool             // --order recorded
 	lookup   string           // "", or what to do when answers are exhausted
+	token    tokener          // nil when the key behind the recording's tokens is not at hand
 }
 
 // How many recorded frames a live one is compared with before the best so far
@@ -106,7 +107,7 @@ func (e *engine) take(i int32, raw []byte, r *dialect.Reading) {
 // fit is how a live frame compares with a recorded one.
 type fit struct {
 	level       Level
-	strange     int // values of the client that are to be bound to something else
+	strange     int // values of the client that are to be bound to something else, and secrets other than recorded
 	differences []transcript.Difference
 	tokens      map[string]string // redaction tokens and what stands in their place
 }

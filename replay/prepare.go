@@ -46,13 +46,15 @@ func (p *player) prepare() error {
 		return err
 	}
 	s := b.finish(p.session.State)
+	r, err := p.redactor(d)
+	if err != nil {
+		return err
+	}
 	p.e = newEngine(s, p.matching, p.v, p.fetcher())
 	for _, n := range binds {
 		p.e.bind(n.recorded, n.live)
 	}
-	if p.v.mask, err = masker(d); err != nil {
-		return err
-	}
+	p.v.mask = masker(r)
 	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
 	p.w.push([]outgoing{{other: &other{begin: func(w *writer) {
 		w.script, w.view, w.skip = s, newView(&p.e.log), sent
@@ -73,20 +75,33 @@ func (p *player) prepare() error {
 	return nil
 }
 
-// masker returns what hides secrets in the live side of reports: places and
-// shapes of secrets, and the values of secret-looking variables.
-func masker(d *dialect.Dialect) (func(live string, whole bool) string, error) {
-	r, err := redact.New(redact.Options{Environ: os.Environ()})
+// redactor returns what knows secrets: their places and shapes, and the values
+// of secret-looking variables. With the recording's key, which only a database
+// has, live secrets are told by their tokens.
+func (p *player) redactor(d *dialect.Dialect) (*redact.Redactor, error) {
+	key, err := p.db.Secret(p.data)
+	if err != nil {
+		key = nil // a token then fits any value, as in a text file
+	}
+	r, err := redact.New(redact.Options{Key: key, Environ: os.Environ()})
 	if err != nil {
 		return nil, err
 	}
 	r.SetDialect(d)
+	if len(key) > 0 {
+		p.matching.token = r.Token
+	}
+	return r, nil
+}
+
+// masker returns what hides secrets in the live side of reports.
+func masker(r *redact.Redactor) func(live string, whole bool) string {
 	return func(live string, whole bool) string {
 		if whole {
 			return string(r.Frame(store.In, []byte(live)))
 		}
 		return string(r.Text([]byte(live)))
-	}, nil
+	}
 }
 
 // faulty returns what does the faults. A death ends the replay at once: what

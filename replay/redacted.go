@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"agentrec/internal/redact"
 	"agentrec/internal/transcript"
 	"agentrec/store"
 )
@@ -16,9 +17,20 @@ const redactedSpace = "redacted"
 // tokenForm is how a redacted value stands in a recording.
 var tokenForm = regexp.MustCompile(`<redacted:[A-Za-z0-9_.:\-]+>`)
 
+// tokener makes the token that stands for a secret in the recording.
+type tokener func(kind string, secret []byte) string
+
+// standsFor reports whether a token is known to stand for the live text: the
+// key is at hand and gives the same token.
+func (t tokener) standsFor(token, live string) bool {
+	kind, ok := redact.IsToken(token)
+	return ok && t != nil && t(kind, []byte(live)) == token
+}
+
 // redacted reports whether a recorded value is equal to a live one but for
 // redacted parts. The first live text in the place of a token binds; equal
-// tokens need equal live texts.
+// tokens need equal live texts. Where the key is at hand the very secret that was
+// recorded fits whatever is bound, and fits better than another.
 func (e *engine) redacted(f *fit, recorded, live string) bool {
 	if !strings.Contains(recorded, "<redacted:") {
 		return false
@@ -31,7 +43,7 @@ func (e *engine) redacted(f *fit, recorded, live string) bool {
 	if len(places) == 0 {
 		return false
 	}
-	found := map[string]string{}
+	found, strange := map[string]string{}, 0
 	known := func(token string) (string, bool) {
 		if v, ok := found[token]; ok {
 			return v, true
@@ -50,11 +62,11 @@ func (e *engine) redacted(f *fit, recorded, live string) bool {
 		}
 		token := pattern[p[0]:p[1]]
 		at = p[1]
-		if v, bound := known(token); bound {
-			if text, ok = strings.CutPrefix(rest, v); !ok {
-				return false
+		v, bound := known(token)
+		if bound {
+			if text, ok = strings.CutPrefix(rest, v); ok {
+				continue
 			}
-			continue
 		}
 		end := len(pattern)
 		if n+1 < len(places) {
@@ -73,12 +85,20 @@ func (e *engine) redacted(f *fit, recorded, live string) bool {
 		if cut <= 0 {
 			return false
 		}
+		same := e.o.token.standsFor(token, rest[:cut])
+		if bound && !same {
+			return false
+		}
+		if e.o.token != nil && !same {
+			strange++
+		}
 		found[token], text = rest[:cut], rest[cut:]
 	}
 	if text != pattern[at:] {
 		return false
 	}
 	maps.Copy(f.tokens, found)
+	f.strange += strange
 	return true
 }
 
