@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +25,9 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(agentMode); mode != "" {
 		os.Exit(agent(mode, os.Args[1:]))
 	}
+	// Where HUP is ignored, as under nohup, it stays so in what is started; what
+	// is caught here instead is as usual there.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	code := m.Run()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)
