@@ -107,8 +107,9 @@ func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{
 	go func() {
 		end := p.tape.Finish(&exit)
 		<-stopped
-		ended <- f.Complete(ctx, end)
-		f.Close()
+		err := f.Complete(ctx, end)
+		f.Close() // else the log of the database stays beside it
+		ended <- err
 	}()
 	select {
 	case err := <-ended:

@@ -305,3 +305,20 @@ func TestAGrandchildKeepsThePipes(t *testing.T) {
 		t.Errorf("recorded %q", got)
 	}
 }
+
+// A recording is one file when its recorder has ended: it may be copied or sent
+// as it is.
+func TestTheDatabaseIsClosedWhenTheRecorderIsGone(t *testing.T) {
+	for range 8 {
+		dir := t.TempDir()
+		cmd := proxied(t, filepath.Join(dir, "session.db"), "echo")
+		cmd.Stdin = strings.NewReader("{\"a\":1}\n")
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		list, err := os.ReadDir(dir)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("left in the directory: %v, %v", list, err)
+		}
+	}
+}
