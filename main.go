@@ -55,7 +55,7 @@ func run(args []string) int {
 	case errors.As(err, &divergence):
 		return exitDivergence
 	}
-	message := strings.TrimSpace(err.Error())
+	message := inspect.Visible(strings.TrimSpace(err.Error()))
 	if !ran && !errors.As(err, &failed) {
 		if !strings.Contains(message, "\n") && !strings.Contains(message, "agentrec ") { // says nothing yet that can be typed
 			message += "; see " + cmd.CommandPath() + " --help"

@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar over the real binary. The sample
-// programs stand on PATH as sample-agent and sample-client, $SAMPLES is samples/.
+// programs stand on PATH as sample-agent and sample-client, $SAMPLES is samples/,
+// $HOSTILE a name that is no friend of terminals.
 func TestScripts(t *testing.T) {
 	bin := t.TempDir()
 	buildSamples(t, bin)
@@ -35,6 +36,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("SAMPLES", samples)
+			env.Setenv("HOSTILE", "a\x1b[31m\u202eb")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

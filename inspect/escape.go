@@ -21,6 +21,10 @@ func visible(s string) string { return escape(s, false) }
 // that is read in paragraphs.
 func visibleLines(s string) string { return escape(s, true) }
 
+// Visible is what main prints errors through: they name files and sessions, and
+// those can have any name.
+func Visible(s string) string { return visibleLines(s) }
+
 // visibleCut is visible of at most n runes of s, with an ellipsis when s is
 // longer. Its cost does not grow with s.
 func visibleCut(s string, n int) string {

@@ -4,6 +4,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+
+	"agentrec/store"
 )
 
 func draft(lines []line) string {
@@ -30,6 +33,10 @@ func TestDraft(t *testing.T) {
 		{lines: wire(t, "acp__ts24-client__ts24-rich-agent"), least: 31, says: []string{"extends: jsonrpc", "lanes: conversation", "conversation: params.sessionId", "opens: result.sessionId", "{params.update.sessionUpdate}"}},
 		{lines: wire(t, "mcp__sdk-1.32.2-client__server-everything"), least: 18, says: []string{"extends: jsonrpc"}},
 		{lines: talk(t, "testdata/talks/harbour.txt"), least: 3, says: []string{`tag: "0"`}},
+		{lines: []line{
+			{stream: store.In, raw: []byte("{\"id\":\"1\",\"method\":\"a\u009b5m\u202e\",\"par\u202eams\":{\"s\U000e0041ecret\":1}}")},
+			{stream: store.In, raw: []byte("{\"id\":\"2\",\"method\":\"a\u009b5m\u202e\",\"par\u202eams\":{\"s\U000e0041ecret\":1}}")},
+		}, says: []string{`\u009b5m\u202e`}},
 		{lines: nil, says: []string{"name: draft"}},
 	} {
 		text := draft(c.lines)
@@ -43,6 +50,9 @@ func TestDraft(t *testing.T) {
 			if r := d.Read(l.stream, l.raw); r.Role == Raw {
 				raw++
 			}
+		}
+		if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+			t.Errorf("the draft holds %q", text[i:min(i+4, len(text))])
 		}
 		paired, _, _ := pairs(d, c.lines)
 		if len(paired) < c.least || raw != c.raw {

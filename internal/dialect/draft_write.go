@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"agentrec/store"
 )
@@ -249,7 +250,8 @@ func label(k *draftKind) string { return strings.NewReplacer("{", "(", "}", ")")
 
 var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./$-]*$`)
 
-// yamlText returns s as a YAML scalar that reads as that text.
+// yamlText returns s as a YAML scalar that reads as that text. What a terminal
+// or an eye could be deceived by stands as an escape (YAML 1.2, 5.7).
 func yamlText(s string) string {
 	switch strings.ToLower(s) {
 	case "", "true", "false", "null", "yes", "no", "on", "off", "y", "n", none:
@@ -258,5 +260,16 @@ func yamlText(s string) string {
 	if plainYAML.MatchString(s) {
 		return s
 	}
-	return strings.ReplaceAll(string(quote(strings.ToValidUTF8(s, "\ufffd"))), "\u007f", `\u007f`)
+	var b strings.Builder
+	for _, r := range string(quote(strings.ToValidUTF8(s, "\ufffd"))) {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
