@@ -47,8 +47,8 @@ func (r *Redactor) valueOf(dst *string, v, kind string, how strength) bool {
 		*dst = v
 		return true
 	}
-	if how == strong {
-		r.remember(value{v, kind})
+	if how == strong || plausible([]byte(v), 12) {
+		r.remember(value{v, kind, how == weak})
 	}
 	*dst = r.Token(r.engine.Load().kindOf([]byte(v), kind), []byte(v))
 	return true

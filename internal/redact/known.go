@@ -22,6 +22,7 @@ type known struct {
 	before int // bytes of base64 around it that hold some of its bits
 	after  int
 	hex    bool // %2F and %2f are one
+	weak   bool // as of its value
 }
 
 // anchorLen bounds the words of known values in the automaton; the rest of the
@@ -33,7 +34,7 @@ func environment(pairs []string) []value {
 	var values []value
 	add := func(v, kind string) {
 		if v = strings.TrimSpace(v); !common(v) {
-			values = append(values, value{v, kind})
+			values = append(values, value{text: v, kind: kind})
 		}
 	}
 	for _, pair := range pairs {

@@ -10,9 +10,11 @@ import (
 // on: agents repeat a key they were given in an error message.
 
 // mostLearned bounds how many values are learned, longestLearned their length,
-// in bytes: both cost time in every frame.
+// in bytes: both cost time in every frame. Values beside weak names, of which a
+// session can be full (cursors, for one), get no more than mostWeak places.
 const (
 	mostLearned    = 100
+	mostWeak       = 50
 	longestLearned = 4 << 10
 )
 
@@ -26,7 +28,7 @@ func (r *Redactor) learn(raw []byte, hits []hit) {
 		if !h.named || h.end-h.start > 2*longestLearned {
 			continue
 		}
-		found = append(found, value{string(decodeTimes(raw[h.start:h.end], h.level)), h.kind})
+		found = append(found, value{string(decodeTimes(raw[h.start:h.end], h.level)), h.kind, h.weak})
 	}
 	r.remember(found...)
 }
@@ -39,14 +41,23 @@ func (r *Redactor) remember(found ...value) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := len(r.known)
+	changed := false
 	for _, v := range found {
-		has := func(k value) bool { return k.text == v.text }
-		if len(r.known) < mostLearned && !slices.ContainsFunc(r.known, has) {
+		most := mostLearned
+		if v.weak {
+			most = mostWeak
+		}
+		i := slices.IndexFunc(r.known, func(k value) bool { return k.text == v.text })
+		switch {
+		case i < 0 && len(r.known) < most:
 			r.known = append(r.known, v)
+			changed = true
+		case i >= 0 && r.known[i].weak && !v.weak:
+			r.known[i] = v // another place says it for sure
+			changed = true
 		}
 	}
-	if len(r.known) > n {
+	if changed {
 		r.engine.Store(newEngine(r.known, len(r.rules) > 0))
 	}
 }

@@ -49,3 +49,55 @@ func TestConcurrent(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// Wherever a secret stood beside what gives it away, it is known from then on.
+func TestLearnFromEveryPlace(t *testing.T) {
+	const secret = "Zx81kkPq77aa99bb"
+	after := []byte(`{"y":"v ` + secret + `"}`)
+	for _, c := range []struct{ first, kind string }{
+		{`{"auth":{"token":"` + secret + `"}}`, "token"},
+		{`{"env":{"GITHUB_TOKEN":"` + secret + `"}}`, "token"},
+		{`{"env":[{"name":"GITHUB_TOKEN","value":"` + secret + `"}]}`, "token"},
+		{`{"h":[["x-api-key","` + secret + `"]]}`, "api_key"},
+		{`{"args":["--api-key","` + secret + `"]}`, "api_key"},
+		{`{"headers":["Authorization: Bearer ` + secret + `"]}`, "authorization"},
+		{`{"say":"Bearer ` + secret + `"}`, "bearer"},
+		{`{"url":"http://h/?token=` + secret + `"}`, "token"},
+		{`{"url":"http://u:` + secret + `@h/"}`, "password"},
+		{`{"cmd":"FOO_API_KEY=` + secret + ` ./run"}`, "api_key"},
+		{`AUTH_TOKEN=` + secret, "token"},
+		{`token: ` + secret, "token"},
+	} {
+		r := testRedactor(t)
+		r.Frame(store.Out, []byte(c.first))
+		if got, want := show(r.Frame(store.Out, after)), `{"y":"v «`+c.kind+`»"}`; got != want {
+			t.Errorf("after %s: got %s, want %s", c.first, got, want)
+		}
+	}
+	for _, argv := range [][]string{{"a", "--token", secret}, {"a", "--token=" + secret}, {"a", "TOKEN=" + secret}} {
+		r := testRedactor(t)
+		r.Argv(argv)
+		if got, want := show(r.Frame(store.Out, after)), `{"y":"v «token»"}`; got != want {
+			t.Errorf("after %q: got %s, want %s", argv, got, want)
+		}
+	}
+}
+
+// What a weak name says stays a guess where the value stands alone, until a
+// name says it for sure.
+func TestLearnedFromAWeakName(t *testing.T) {
+	const cursor = "page7-cursor-0123456789"
+	r := testRedactor(t)
+	sure := func() bool {
+		hits := r.Find(store.Out, []byte(`{"y":"`+cursor+`"}`))
+		return len(hits) == 1 && hits[0].Sure
+	}
+	r.Learn(store.Out, []byte(`{"token":"`+cursor+`"}`))
+	if hits := r.Find(store.Out, []byte(`{"y":"`+cursor+`"}`)); len(hits) != 1 || sure() {
+		t.Errorf("after a weak name: %v", hits)
+	}
+	r.Learn(store.Out, []byte(`{"password":"`+cursor+`"}`))
+	if !sure() {
+		t.Error("a strong name did not make it sure")
+	}
+}

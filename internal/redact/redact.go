@@ -41,8 +41,12 @@ type Redactor struct {
 	known []value    // of which the engine was made
 }
 
-// value is a secret known by its value.
-type value struct{ text, kind string }
+// value is a secret known by its value. weak says that the name it stood beside
+// often means something else.
+type value struct {
+	text, kind string
+	weak       bool
+}
 
 // engine finds what could be a secret; it does not change once made.
 type engine struct {
@@ -105,6 +109,7 @@ func newEngine(values []value, rules bool) *engine {
 		pattern{word: "-----begin ", nature: aPEM}, pattern{word: tokenOpen, nature: aToken})
 	for _, v := range values {
 		for _, k := range forms(v.text, v.kind) {
+			k.weak = v.weak
 			if word := k.word(); word != "" {
 				e.patterns = append(e.patterns, pattern{word: word, nature: aKnown, known: &k})
 			}

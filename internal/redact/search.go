@@ -133,7 +133,11 @@ func (s *search) scan(v *view, namesOnly bool) {
 func (s *search) pattern(v *view, p *pattern, start int) {
 	if p.nature == aKnown {
 		if from, to, ok := p.known.match(v.text, start); ok {
+			n := len(s.hits)
 			s.add(v, from, to, p.known.kind, 0)
+			if len(s.hits) > n {
+				s.hits[n].weak = p.known.weak
+			}
 		}
 		return
 	}
@@ -157,7 +161,11 @@ func (s *search) pattern(v *view, p *pattern, start int) {
 		from, end = userinfo(v.text, start+len(p.word))
 	}
 	if end > from {
+		n := len(s.hits)
 		s.add(v, from, end, kind, 0)
+		if len(s.hits) > n {
+			s.hits[n].named = p.nature == aScheme || p.nature == aURL
+		}
 		s.shapeEnd = end
 	}
 }
@@ -219,6 +227,9 @@ func (s *search) merge() {
 		}
 		last := &out[n-1]
 		last.weak = last.weak && h.weak
+		if h.start == last.start && h.end == last.end {
+			last.named = last.named || h.named
+		}
 		last.end = max(last.end, h.end)
 		if h.end-h.start > best {
 			best = h.end - h.start

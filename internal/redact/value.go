@@ -253,7 +253,7 @@ func (s *search) secret(v *view, from, end int, w rule, q quote) {
 	n := len(s.hits)
 	s.add(v, from, end, w.kind, decode)
 	if len(s.hits) > n {
-		s.hits[n].weak, s.hits[n].named = w.how == weak, w.how == strong
+		s.hits[n].weak, s.hits[n].named = w.how == weak, true
 		if v.parent == nil {
 			s.hits[n].in = q
 		}
@@ -339,6 +339,7 @@ func (s *search) bare(v *view, i int, w rule) {
 	s.add(v, i, end, w.kind, 0)
 	if len(s.hits) > n {
 		s.hits[n].weak = w.how == weak
+		s.hits[n].named = w.how == strong && w.variable || plausible(value, 16)
 	}
 	s.nameEnd = max(s.nameEnd, end)
 }
