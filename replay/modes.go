@@ -75,13 +75,16 @@ func recordTo(ctx context.Context, file string, argv []string, record Recorder) 
 	return left
 }
 
-// removeOne removes a database that is to be recorded again, but never one that
-// holds more than the one session.
+// removeOne removes a database that is to be recorded again, with all that
+// stands beside it, but never one that holds more than the one session or that
+// somebody records into.
 func removeOne(ctx context.Context, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	db, err := tape.Open(ctx, file)
+	// Opened for writing it takes in the tapes that were left beside it, which
+	// would bring the old session back into the new file.
+	db, err := tape.OpenWrite(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -89,8 +92,18 @@ func removeOne(ctx context.Context, file string) error {
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
+	for _, s := range sessions {
+		if s.State == store.Recording {
+			return fmt.Errorf("%w: session %d of it is being recorded", store.ErrUnusable, s.ID)
+		}
+	}
 	if len(sessions) > 1 {
 		return fmt.Errorf("%w: it holds %d sessions, which would be lost; give this test a file of its own", store.ErrUnusable, len(sessions))
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // left when somebody else reads it now
+		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return os.Remove(file)
 }
