@@ -44,6 +44,15 @@ them; the name of a command holds flags for it alone, and these win:
   replay:
     match: exact
     ignore: [params._meta.**, result.usage]
+    label:
+      tool_result: {match: shape}
+      run:
+        ignore: [config.**]
+        ignore-value: '\d{4}-\d\d-\d\d'
+
+"label" of replay holds, for labels of client frames, how these are compared:
+match instead of the level of all frames, ignore and ignore-value besides those
+of all frames. On the command line that is --label 'run:ignore=config.**'.
 
 "db" also says which recording the commands read that are given none. Paths in
 "db" are relative to the file. A name that is no flag is an error. On Unix a
@@ -203,6 +212,10 @@ func pairs(m *yaml.Node, path string, fn func(key, node *yaml.Node) error) error
 
 func valueOf(node *yaml.Node, path, key string) (value, error) {
 	v := value{line: node.Line}
+	if key == "label" && node.Kind == yaml.MappingNode {
+		err := labels(node, path, &v)
+		return v, err
+	}
 	nodes := []*yaml.Node{node}
 	if node.Kind == yaml.SequenceNode {
 		nodes = node.Content
@@ -221,6 +234,26 @@ func valueOf(node *yaml.Node, path, key string) (value, error) {
 		return v, fmt.Errorf("%s:%d: db: want one file", path, node.Line)
 	}
 	return v, nil
+}
+
+// labels reads what holds for frames of single labels, in the form of the flag:
+// LABEL:KEY=VALUE.
+func labels(node *yaml.Node, path string, v *value) error {
+	return pairs(node, path, func(label, rules *yaml.Node) error {
+		if rules.Kind != yaml.MappingNode {
+			return fmt.Errorf("%s:%d: label %s: want match, ignore or ignore-value with their values", path, rules.Line, label.Value)
+		}
+		return pairs(rules, path, func(key, node *yaml.Node) error {
+			if !slices.Contains([]string{"match", "ignore", "ignore-value"}, key.Value) {
+				return fmt.Errorf("%s:%d: label %s: there is no %q; use match, ignore or ignore-value", path, key.Line, label.Value, key.Value)
+			}
+			list, err := valueOf(node, path, key.Value)
+			for _, text := range list.list {
+				v.list = append(v.list, label.Value+":"+key.Value+"="+text)
+			}
+			return err
+		})
+	})
 }
 
 func (s *settings) top(name string) ([]string, int) {

@@ -105,7 +105,7 @@ func (m *memory) kinds() string {
 // TestCases plays testdata/cases/*.txt. A file names a dialect, holds a
 // recording (in, out, err, event, exit, cut) and one or more live clients:
 //
-//	live NAME [free LABEL] [match LEVEL]
+//	live NAME [free LABEL] [match LEVEL] [label RULE]
 //	> a frame the client sends, or: > eof, > TERM, > stall
 //	< a frame it gets for it; all of them must be given
 //	= what is reported in the end, "pass" for nothing
@@ -145,11 +145,18 @@ func parseCase(t *testing.T, text string) (name string, recording []string, live
 			name = rest
 		case "live":
 			l := liveCase{}
+			var rules []LabelRule
 			words := strings.Split(rest, " ")
 			for i := 1; i+1 < len(words); i++ {
 				switch words[i] {
 				case "free":
 					l.free = append(l.free, words[i+1])
+				case "label":
+					r, err := ParseLabelRule(words[i+1])
+					if err != nil {
+						t.Fatal(err)
+					}
+					rules = append(rules, r)
 				case "match":
 					l.o.least = levelNames[words[i+1]]
 				case "lookup":
@@ -158,7 +165,7 @@ func parseCase(t *testing.T, text string) (name string, recording []string, live
 					l.o.recorded = words[i+1] == "recorded"
 				}
 			}
-			l.name = words[0]
+			l.name, l.o.labels = words[0], byLabel(rules)
 			lives = append(lives, l)
 		case ">", "<", "=":
 			if len(lives) == 0 {

@@ -123,6 +123,7 @@ diverged and 4 when FILE cannot be played.`,
 	f.StringVar(&match, "match", "content", "how live frames must fit: exact, content, shape or kind")
 	f.StringArrayVar(&o.Ignore, "ignore", nil, "path that may differ, such as params._meta.** (repeatable)")
 	f.StringArrayVar(&o.IgnoreValue, "ignore-value", nil, "regular expression of values that may differ (repeatable)")
+	f.Var(&labelFlag{rules: &o.Labels}, "label", "LABEL:match=LEVEL, LABEL:ignore=PATH or LABEL:ignore-value=REGEX: the same for frames of one label (repeatable)")
 	f.StringArrayVar(&o.Bind, "bind", nil, "RECORDED=LIVE: a value and what takes its place (repeatable)")
 	f.StringArrayVar(&o.Free, "free", nil, "label of client frames that nothing waits for (repeatable)")
 	f.StringVar(&o.Order, "order", "cause", "cause, or recorded: every frame waits for all recorded before it")

@@ -81,7 +81,7 @@ func (e *engine) lookedRequest(raw []byte, r *dialect.Reading) {
 			continue
 		}
 		f := e.compare(i, raw)
-		least := e.o.least
+		least := e.rule(i).least
 		if i == e.s.ins[0].item {
 			least = Kind // the handshake
 		}

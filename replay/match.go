@@ -39,9 +39,11 @@ type matching struct {
 	least    Level
 	ignore   dialect.Paths
 	values   []*regexp.Regexp // differences between two values that both match are accepted
-	recorded bool             // --order recorded
-	lookup   string           // "", or what to do when answers are exhausted
-	token    tokener          // nil when the key behind the recording's tokens is not at hand
+	labels   map[string]LabelRule
+	update   bool    // --update: every level fits
+	recorded bool    // --order recorded
+	lookup   string  // "", or what to do when answers are exhausted
+	token    tokener // nil when the key behind the recording's tokens is not at hand
 }
 
 // How many recorded frames a live one is compared with before the best so far
@@ -96,7 +98,7 @@ func (e *engine) answer(raw []byte, r *dialect.Reading) {
 // what differs is a divergence.
 func (e *engine) take(i int32, raw []byte, r *dialect.Reading) {
 	fit := e.compare(i, raw)
-	if fit.level < e.o.least {
+	if fit.level < e.rule(i).least {
 		e.verdict.differs(e, i, raw, r, fit.differences)
 	} else {
 		e.verdict.inexact(e, i, raw, r, fit)
@@ -124,7 +126,7 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 		if nearest == 0 || f.level > nearestFit.level || f.level == nearestFit.level && len(f.differences) < len(nearestFit.differences) {
 			nearest, nearestFit = i, f
 		}
-		if f.level >= e.o.least {
+		if f.level >= e.rule(i).least {
 			behind := e.behind(i)
 			if best == 0 || better(f, behind, bestFit, bestBehind) {
 				best, bestFit, bestBehind = i, f, behind
@@ -257,9 +259,10 @@ func (e *engine) compare(i int32, live []byte) fit {
 	}
 	wild, bound, values := e.places(i, recorded)
 	expected := e.s.render(e.now, i, recorded)
+	rule := e.rule(i)
 	out := fit{tokens: map[string]string{}}
-	loose := wild.Join(e.s.dialect.Volatile(store.In, recorded)).Join(e.o.ignore)
-	out.differences = transcript.Compare(expected, live, loose, func(_ []string, a, b string) bool { return e.accept(&out, a, b) })
+	loose := wild.Join(e.s.dialect.Volatile(store.In, recorded)).Join(rule.ignore)
+	out.differences = transcript.Compare(expected, live, loose, func(_ []string, a, b string) bool { return e.accept(&out, rule.values, a, b) })
 	for _, d := range transcript.Compare(recorded, live, dialect.Paths{}, nil) {
 		if !values.Empty() && values.Match(splitPath(d.Path)) {
 			out.strange++
@@ -315,8 +318,8 @@ func (e *engine) places(i int32, recorded []byte) (wild, bound, values dialect.P
 
 // accept accepts a difference of two values that the user takes for noise, or
 // that a redaction hides.
-func (e *engine) accept(f *fit, recorded, live string) bool {
-	for _, re := range e.o.values {
+func (e *engine) accept(f *fit, values []*regexp.Regexp, recorded, live string) bool {
+	for _, re := range values {
 		if re.MatchString(unquoted(recorded)) && re.MatchString(unquoted(live)) {
 			return true
 		}

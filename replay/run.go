@@ -23,6 +23,7 @@ type Options struct {
 	Match       Level    // Content when None
 	Ignore      []string // paths
 	IgnoreValue []string // regular expressions
+	Labels      []LabelRule
 	Bind        []string // RECORDED=LIVE
 	Free        []string // labels taken out of the gates
 	Order       string   // cause (default) or recorded
@@ -133,7 +134,7 @@ func newPlayer(data context.Context, o Options, s *store.Session) (*player, erro
 	if err != nil {
 		return nil, fmt.Errorf("reading --ignore: %w", err)
 	}
-	p.matching = matching{least: p.o.Match, ignore: ignore, recorded: o.Order == "recorded"}
+	p.matching = matching{least: p.o.Match, ignore: ignore, recorded: o.Order == "recorded", labels: byLabel(o.Labels), update: o.Update}
 	if o.Lookup {
 		if p.matching.lookup = o.Exhausted; o.Exhausted == "" {
 			p.matching.lookup = ExhaustedFail
