@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"flag"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,6 +93,45 @@ func TestSamplesInLockstep(t *testing.T) {
 			for range 50 {
 				if again, _ := lockstep(t, name, lines); !slices.Equal(again, first) {
 					t.Fatal("another replay sent other bytes")
+				}
+			}
+		})
+	}
+}
+
+var replays = flag.Int("replays", 50, "how many replays of each sample must give the same bytes")
+
+// A whole replay, through the readers and writers, gives the same bytes each
+// time.
+func TestSamplesGiveTheSameBytes(t *testing.T) {
+	files, err := filepath.Glob("../samples/*.agentrec")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("samples: %q, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			_, lines := sampleLines(t, file)
+			var first string
+			for n := range *replays {
+				c := startReplay(t, Options{File: file})
+				for _, line := range lines {
+					switch dir, frame, _ := strings.Cut(line, " "); dir {
+					case "in":
+						c.send(frame)
+					case "out":
+						c.recv()
+					}
+				}
+				rest, err := c.close()
+				if err != nil {
+					t.Fatalf("replay %d left with %v: %s", n, err, c.side)
+				}
+				sent := strings.Join(append(c.all, rest...), "\n")
+				if n == 0 {
+					first = sent
+				}
+				if sent != first || len(c.all) == 0 {
+					t.Fatalf("replay %d sent other bytes than the first:\n%s\n\n%s", n, sent, first)
 				}
 			}
 		})
