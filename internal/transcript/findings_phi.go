@@ -73,6 +73,10 @@ func (p *phiFindings) client(f store.Frame, e Entry, label string, field func(st
 	case "run":
 		delete(p.created, field("session_id"))
 		p.swallowed(f, e)
+	default:
+		if e.Role == dialect.Request {
+			p.swallowed(f, e)
+		}
 	}
 }
 
