@@ -99,9 +99,13 @@ func eventKey(e *store.Event) frameKey {
 // old in old's own bytes, gaps and ids, so that their text forms differ where
 // the conversations differ. The header and the end are now's.
 func layOnto(ctx context.Context, temp *store.DB, now, old *store.Session, d *dialect.Dialect) (*store.Session, error) {
+	runs, err := runsOf(ctx, old, d)
+	if err != nil {
+		return nil, fmt.Errorf("reading session %d: %w", old.ID, err)
+	}
 	keys := func(s *store.Session) ([]frameKey, error) {
 		var list []frameKey
-		for p, err := range partsOf(ctx, s, d) {
+		for p, err := range runs.order(partsOf(ctx, s, d)) {
 			if err != nil {
 				return nil, fmt.Errorf("reading session %d: %w", s.ID, err)
 			}
@@ -124,7 +128,7 @@ func layOnto(ctx context.Context, temp *store.DB, now, old *store.Session, d *di
 	if err != nil {
 		return nil, err
 	}
-	l := layer{ctx: ctx, w: w, dialect: d, now: now, old: old, ids: newRenaming()}
+	l := layer{ctx: ctx, w: w, dialect: d, now: now, old: old, runs: runs, ids: newRenaming()}
 	if err := l.ids.reserve(ctx, d, old); err != nil {
 		return nil, err
 	}
@@ -152,6 +156,7 @@ type layer struct {
 	w        *store.Writer
 	dialect  *dialect.Dialect
 	now, old *store.Session
+	runs     eventRuns // of old
 	ids      *renaming
 	at       time.Duration // of the last part written
 	nowAt    time.Duration // of the last part of now
@@ -166,7 +171,7 @@ func (l *layer) lay(match []int) error {
 	next, stop := iter.Pull2(partsOf(l.ctx, l.old, l.dialect))
 	defer stop()
 	i, at := 0, -1 // part of now, part of old read last
-	for p, err := range partsOf(l.ctx, l.now, l.dialect) {
+	for p, err := range l.runs.order(partsOf(l.ctx, l.now, l.dialect)) {
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,5 +134,19 @@ func TestOntoNothingInCommon(t *testing.T) {
 	plain := exported(t, fresh, "")
 	if got := exported(t, fresh, save(t, old)); len(differing(plain, got)) > 2 {
 		t.Errorf("got:\n%s\nwant:\n%s", got, plain)
+	}
+}
+
+// Which of two streams ends first is an accident of timing.
+func TestOntoKeepsTheOrderOfEvents(t *testing.T) {
+	lines := strings.SplitAfter(exported(t, record(t, "demo", acp("s-one", 0)), ""), "\n")
+	with := func(events ...string) string {
+		at := len(lines) - 2 // before the proof and the empty rest
+		return strings.Join(slices.Concat(lines[:at], events, lines[at:]), "")
+	}
+	out, err := `["event", 5, {"kind":"eof","stream":"out"}]`+"\n", `["event", 7, {"kind":"eof","stream":"err"}]`+"\n"
+	old, again := with(out, err), with(err, out)
+	if got := exported(t, save(t, again), save(t, old)); !strings.Contains(got, out+err) {
+		t.Errorf("the events changed places:\n%s", strings.Join(differing(old, got), "\n"))
 	}
 }
