@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"agentrec/inspect"
 	"agentrec/record"
@@ -114,9 +115,10 @@ see agentrec help settings.`,
 	return root
 }
 
-// recordInto is how replay records a missing file.
+// recordInto is how replay records a missing file. The file is of use only
+// whole, so the recorder stays until it has stored all of the session.
 func recordInto(ctx context.Context, file string, argv []string) error {
-	return record.Run(ctx, record.Options{DB: file, Argv: argv, Version: version()})
+	return record.Run(ctx, record.Options{DB: file, Argv: argv, Version: version(), Patience: time.Minute})
 }
 
 // mark wraps every command so that its settings are applied before it looks at

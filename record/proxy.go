@@ -12,11 +12,12 @@ import (
 
 // proxy is one recording: a child, three pumps, a tape and its drain.
 type proxy struct {
-	tape    *tape.Tape
-	warn    *warner
-	signals *signals
-	child   *child
-	pumps   [store.Streams]atomic.Pointer[pump]
+	patience time.Duration // of finish
+	tape     *tape.Tape
+	warn     *warner
+	signals  *signals
+	child    *child
+	pumps    [store.Streams]atomic.Pointer[pump]
 }
 
 // How long an agent that has ended may keep us: grandchildren can hold its
@@ -99,9 +100,9 @@ func (p *proxy) drainPipes() {
 	}
 }
 
-// finish ends the tape and drains it, within drainAtExit in all.
+// finish ends the tape and drains it, within p.patience in all.
 func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(context.Background(), drainAtExit)
+	ctx, cancel := context.WithTimeout(context.Background(), p.patience)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
@@ -109,6 +110,9 @@ func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{
 		<-stopped
 		err := f.Complete(ctx, end)
 		f.Close() // else the log of the database stays beside it
+		if err != nil {
+			p.tape.Leave()
+		}
 		ended <- err
 	}()
 	select {
@@ -116,7 +120,7 @@ func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{
 		if err != nil && err != tape.ErrBehind {
 			p.warn.say("%v; the session stays on the tape %s", err, p.tape.Path())
 		}
-	case <-time.After(drainAtExit + drainAtExit/2):
+	case <-time.After(p.patience + drainAtExit/2):
 		// The disk does not answer; the tape has what was recorded. Linux keeps
 		// a process until the file system lets its threads go, so we may be
 		// seen to leave only then.

@@ -31,15 +31,17 @@ type Options struct {
 	Dialect  string   // name or file; "" is decided by the first frames
 	Rules    []string // regular expressions; what they match is a secret
 	NoRedact bool
-	Argv     []string  // the agent's command, of Run
-	Listen   string    // where clients connect, of Listen: unix:PATH, HOST:PORT or :PORT for this machine only
-	Connect  string    // where the agent is
-	Version  string    // of this agentrec, kept with the session
-	Stderr   io.Writer // for people; nil is os.Stderr
+	Argv     []string      // the agent's command, of Run
+	Listen   string        // where clients connect, of Listen: unix:PATH, HOST:PORT or :PORT for this machine only
+	Connect  string        // where the agent is
+	Version  string        // of this agentrec, kept with the session
+	Patience time.Duration // how long an ending recorder may work on what is not in the database yet; 0 is a second
+	Stderr   io.Writer     // for people; nil is os.Stderr
 }
 
 // drainAtExit is how long an ending recorder works on what is not in the
-// database yet; the rest stays on the tape for the next command.
+// database yet, if nothing else was asked for; the rest stays on the tape for
+// the next command.
 const drainAtExit = time.Second
 
 // threads is the least GOMAXPROCS of a recorder. With fewer the goroutines that
@@ -82,7 +84,10 @@ func Run(_ context.Context, o Options) error {
 	if err := usable(o.DB); err != nil {
 		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 	}
-	p := &proxy{warn: &warner{w: o.Stderr}, signals: catchSignals()}
+	p := &proxy{warn: &warner{w: o.Stderr}, signals: catchSignals(), patience: drainAtExit}
+	if o.Patience > 0 {
+		p.patience = o.Patience
+	}
 	defer p.signals.stop()
 	if p.tape, err = tape.Create(o.DB, start); err != nil {
 		if !tape.Full(err) {

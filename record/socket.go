@@ -105,8 +105,11 @@ func (o *Options) serve(ctx context.Context, client net.Conn) error {
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	defer f.Close()
-	if err := f.Complete(deadline, end); err != nil && !errors.Is(err, tape.ErrBehind) {
-		return fmt.Errorf("%w; the session stays on the tape %s", err, t.Path())
+	if err := f.Complete(deadline, end); err != nil {
+		t.Leave()
+		if !errors.Is(err, tape.ErrBehind) {
+			return fmt.Errorf("%w; the session stays on the tape %s", err, t.Path())
+		}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"agentrec/internal/tape"
 	"agentrec/store"
 )
 
@@ -110,7 +111,7 @@ func TestSockets(t *testing.T) {
 			if err := cmd.Wait(); err != nil {
 				t.Error(err)
 			}
-			opened, err := store.OpenRead(t.Context(), db)
+			opened, err := tape.OpenWrite(t.Context(), db) // takes in what the recorder had no time for
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -120,6 +120,9 @@ func exportText(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
+	if session.State == store.Recording {
+		return errors.New("the session could not be stored to its end; record it again")
+	}
 	return replaceFile(to, 0o600, func(w io.Writer) error { return store.WriteText(ctx, w, session) })
 }
 

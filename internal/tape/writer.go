@@ -319,6 +319,15 @@ func (t *Tape) Measure() {
 // Discard removes the tape: nothing was recorded.
 func (t *Tape) Discard() { t.remove() }
 
+// Leave gives the tape to whoever opens the database next, this process
+// included. It is called after Finish, when no drain reads the tape any more.
+func (t *Tape) Leave() {
+	t.dead.Store(true)
+	if t.file != nil {
+		t.file.Close()
+	}
+}
+
 // remove unlinks the tape and its key. The lock is held until then, so that no
 // opener takes the tape for a dead one.
 func (t *Tape) remove() {
