@@ -322,3 +322,14 @@ func TestTheDatabaseIsClosedWhenTheRecorderIsGone(t *testing.T) {
 		}
 	}
 }
+
+func TestANamedPipeIsNoDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := proxied(t, path, "echo").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "not a file") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -141,21 +141,21 @@ func dotEnv() []byte {
 // usable refuses what can never become a database, before the agent starts. It
 // only looks at files that no one in this process has open.
 func usable(path string) error {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	if !info.Mode().IsRegular() { // to open a named pipe would wait for its other end
+		return errors.New("not a file")
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a file")
-	}
+	defer f.Close()
 	head := make([]byte, 16)
 	n, err := io.ReadFull(f, head)
 	if n > 0 && (err != nil || string(head) != "SQLite format 3\x00") {

@@ -118,8 +118,16 @@ func (o *orphan) drainInto(ctx context.Context, db *store.DB, secret []byte, id 
 
 // mute is why a session is cut whose tape cannot be read.
 func (o *orphan) mute() string {
-	return fmt.Sprintf("%s, and %d bytes of its tape %s cannot be read: %v", killed, o.size, filepath.Base(o.path), errNoKey)
+	why := errNoKey
+	if o.key != nil {
+		why = errDamaged
+	}
+	return fmt.Sprintf("%s, and %d bytes of its tape %s cannot be read: %v", killed, o.size, filepath.Base(o.path), why)
 }
+
+// errDamaged is a tape whose first record does not open: without it nothing
+// says how to take the secrets out of the rest.
+var errDamaged = errors.New("its start is damaged")
 
 // takeOver brings the tapes that dead recorders left beside db into it. One
 // tape that cannot be read keeps no one from the others, and stays.
@@ -142,6 +150,8 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 		} else if err = o.drainInto(ctx, db, secret, 0); err == nil || errors.Is(err, store.ErrEnded) {
 			os.Remove(o.path)
 			os.Remove(o.keyPath)
+		} else if errors.Is(err, errTorn) {
+			err = closeMute(ctx, db, o, 0)
 		}
 		o.close()
 		if ctx.Err() != nil {
@@ -151,8 +161,8 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 	return nil
 }
 
-// closeMute cuts the session of a tape without a key, so that lists tell of it.
-// The tape stays: the key may be on another machine.
+// closeMute cuts the session of a tape that cannot be read, so that lists tell
+// of it. The tape stays: the key may be on another machine.
 func closeMute(ctx context.Context, db *store.DB, o *orphan, id int64) error {
 	w, _, err := db.Resume(ctx, o.id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -213,7 +223,9 @@ func lay(ctx context.Context, db *store.DB, path string) error {
 			if o.key == nil {
 				err = closeMute(ctx, temp, o, id)
 			} else if err == nil {
-				err = o.drainInto(ctx, temp, secret, id)
+				if err = o.drainInto(ctx, temp, secret, id); errors.Is(err, errTorn) {
+					err = closeMute(ctx, temp, o, id)
+				}
 			}
 		}
 		o.close()

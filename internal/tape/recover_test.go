@@ -228,3 +228,34 @@ func TestADatabaseDeletedAfterItsTapeWasGivenBack(t *testing.T) {
 		t.Errorf("%s: %s", s.State, s.Reason)
 	}
 }
+
+// TestATapeWithADamagedStartIsTold: its session is listed as cut, by who reads
+// and by who writes, and the tape stays.
+func TestATapeWithADamagedStartIsTold(t *testing.T) {
+	tape := create(t)
+	appendTo(t, tape, store.Out, "one\n")
+	b, err := os.ReadFile(tape.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	openStore(t, tape.db).Close()
+	b[headerSize+recordSize] ^= 1
+	if err := os.WriteFile(tape.path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, tape)
+	for name, open := range map[string]func(context.Context, string) (*store.DB, error){"reading": Open, "writing": OpenWrite} {
+		db, err := open(t.Context(), tape.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := db.Sessions(t.Context())
+		if err != nil || len(list) != 1 || list[0].State != store.Cut || !strings.Contains(list[0].Reason, errDamaged.Error()) {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+		db.Close()
+		if _, err := os.Stat(tape.path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
