@@ -157,9 +157,13 @@ func (v *verdict) refused(e *engine, nearest int32, raw []byte, r *dialect.Readi
 
 func (v *verdict) extra(e *engine, raw []byte, r *dialect.Reading) {
 	n := Entry{Kind: Extra, Live: e.frames, Label: r.Label}
-	if total := e.recordedLike(r); total > 0 {
+	total := e.recordedLike(r)
+	switch {
+	case total > 0 && r.Role == dialect.Response && r.ID != "":
+		n.Message = fmt.Sprintf("%s answers id %.60s, which no open request of the agent has", r.Label, r.ID)
+	case total > 0:
 		n.Message = fmt.Sprintf("%s was recorded %s and has now been sent once more", r.Label, times(total))
-	} else {
+	default:
 		n.Message = r.Label + " is not in the recording"
 	}
 	n.Differences = e.hide(raw, []transcript.Difference{{Live: string(raw)}})
