@@ -58,7 +58,7 @@ function place(test) {
     const state = test.getState();
     return { name: state.currentTestName, path: state.testPath, full: true };
   }
-  // node:test; before Node 22 a test knows neither its file nor the suites it is in
+  // node:test; an older one tells a test neither its file nor the suites it is in
   // Its hooks run in the order in which they were made, and the client's own end
   // comes first: a hook made by a hook is the last.
   const after = typeof test?.after === "function" ? (hook) => test.after(() => test.after(hook)) : undefined;

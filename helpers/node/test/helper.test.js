@@ -69,6 +69,13 @@ test("a client that diverges fails its test, however quiet it is", (t) => {
   assert.equal(runs(), 3);
 });
 
+test("what a failing test records is set aside where the runner tells", (t) => {
+  const { run, sessions } = start(t);
+  assert.deepEqual(run("broken").failed, ["says hello"]);
+  const tells = t.passed !== undefined; // newer versions of Node
+  assert.equal(sessions().at(-1), tells ? "says_hello.failed.agentrec" : "says_hello.agentrec");
+});
+
 test("records nothing under CI, nor in an unknown mode", (t) => {
   const { run, runs } = start(t);
   assert.match(run("", { CI: "1" }).stdout, /says_hello\.agentrec does not exist and nothing is recorded here/);

@@ -17,6 +17,10 @@ test("says hello", async (t) => {
   if (does("loud")) assert.equal(hello.params.name, name);
   if (!does("less")) await client.ask("bye");
   if (does("hook")) return t.after(() => client.close());
+  if (does("broken")) {
+    await client.close();
+    assert.fail("broken");
+  }
   if (does("kill")) client.agent.kill("SIGKILL");
   else await client.close();
   if (does("check")) await assert.rejects(agent.check(), Diverged);
