@@ -111,8 +111,23 @@ see agentrec help settings.`,
 	})
 	root.AddCommand(newSettingsTopic())
 	complete(root)
+	helpFor(root)
 	mark(root, ran)
 	return root
+}
+
+// helpFor makes "agentrec help NOSUCH" wrong usage, which cobra takes for a wish
+// to see the whole help.
+func helpFor(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" {
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				_, _, err := root.Find(args)
+				return err
+			}
+		}
+	}
 }
 
 // recordInto is how replay records a missing file. The file is of use only

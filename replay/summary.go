@@ -102,7 +102,7 @@ func printSummary(o SummaryOptions, reports []*Report, failed int) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(o.Stdout, "%d replays, %d failed\n", len(reports), failed)
+	_, err := fmt.Fprintf(o.Stdout, "%s, %d failed\n", replayCount(len(reports)), failed)
 	return err
 }
 
@@ -135,4 +135,12 @@ func readReports(path string) ([]*Report, error) {
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// replayCount counts for people.
+func replayCount(n int) string {
+	if n == 1 {
+		return "1 replay"
+	}
+	return fmt.Sprintf("%d replays", n)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -267,14 +268,22 @@ func (v *verifier) judge(events []Event) {
 			out.Text += fmt.Sprintf(" (and %d more)", n-1)
 		}
 	case s.State == Recording:
-		out.Verdict, out.Text = StillRecording, fmt.Sprintf("still being recorded, %d frames so far", count)
+		out.Verdict, out.Text = StillRecording, fmt.Sprintf("still being recorded, %s so far", frames(count))
 	case s.Edited:
 		out.Verdict, out.Text = IsEdited, "edited after it was recorded"
 	default:
-		out.Verdict, out.Text = Whole, fmt.Sprintf("whole, closed cleanly, %d frames", count)
+		out.Verdict, out.Text = Whole, fmt.Sprintf("whole, closed cleanly, %s", frames(count))
 	}
 	if s.Edited && out.Verdict == IsCut {
 		out.Text += "; edited after it was recorded"
 	}
 	out.Frames = count
+}
+
+// frames counts for people.
+func frames(n int64) string {
+	if n == 1 {
+		return "1 frame"
+	}
+	return strconv.FormatInt(n, 10) + " frames"
 }
