@@ -145,13 +145,17 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 		if err != nil {
 			continue
 		}
-		if o.key == nil {
-			closeMute(ctx, db, o, 0) // what cannot be taken over now is there the next time
-		} else if err = o.drainInto(ctx, db, secret, 0); err == nil || errors.Is(err, store.ErrEnded) {
+		// What cannot be taken over now is there the next time.
+		err = errNoKey
+		if o.key != nil {
+			err = o.drainInto(ctx, db, secret, 0)
+		}
+		switch {
+		case err == nil, errors.Is(err, store.ErrEnded):
 			os.Remove(o.path)
 			os.Remove(o.keyPath)
-		} else if errors.Is(err, errTorn) {
-			err = closeMute(ctx, db, o, 0)
+		case errors.Is(err, errNoKey), errors.Is(err, errTorn):
+			_ = closeMute(ctx, db, o, 0)
 		}
 		o.close()
 		if ctx.Err() != nil {
