@@ -23,6 +23,7 @@ var layer = map[string]int{
 	"agentrec/internal/tape":       3,
 	"agentrec/internal/redact":     4,
 	"agentrec/internal/dialect":    5,
+	"agentrec/internal/child":      5,
 	"agentrec/store":               6,
 	"agentrec/migrations":          7,
 }

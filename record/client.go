@@ -4,6 +4,8 @@ import (
 	"os"
 	"time"
 
+	"agentrec/internal/child"
+
 	"agentrec/store"
 )
 
@@ -19,7 +21,7 @@ type client struct {
 	connected bool      // stdout is a pipe or a socket
 	gone      time.Time // since when, zero while it is there
 	termed    bool
-	family    []process // the agent and its descendants, when TERM was sent
+	family    child.Family // the agent and its descendants, when TERM was sent
 	killed    bool
 }
 
@@ -42,11 +44,11 @@ func (c *client) look(p *proxy) {
 	switch {
 	case !c.termed && now.Sub(c.gone) >= graceToEnd:
 		c.termed = true
-		c.family = descendants(p.child.process.Pid)
-		terminate(c.family)
+		c.family = child.FamilyOf(p.child.Process.Pid)
+		c.family.Terminate()
 	case c.termed && !c.killed && now.Sub(c.gone) >= graceToEnd+graceToTerm:
 		c.killed = true
-		kill(append(c.family, descendants(p.child.process.Pid)...))
+		append(c.family, child.FamilyOf(p.child.Process.Pid)...).Kill()
 	}
 }
 

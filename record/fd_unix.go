@@ -6,13 +6,15 @@ import (
 	"errors"
 	"syscall"
 
+	"agentrec/internal/child"
+
 	"golang.org/x/sys/unix"
 )
 
 // fd is an open file of the operating system. The pumps use it directly: Go's
 // files would put pipes into non-blocking mode, which the client's end of a
 // shared file would notice.
-type fd = int
+type fd = child.FD
 
 const (
 	stdin  fd = 0

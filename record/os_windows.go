@@ -5,27 +5,21 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"unsafe"
 
-	"agentrec/store"
-
-	"golang.org/x/sys/windows"
+	"agentrec/internal/child"
 )
 
 // What Windows does differently: a signal cannot be sent to another process
 // but to end it, so none is passed on (the console sends ^C to the agent as
-// well); an agent has an exit status only; and a job object ends the agent and
-// all it started with us.
+// well).
 
-type fd = syscall.Handle
+type fd = child.FD
 
 var (
 	stdin  = syscall.Stdin
 	stdout = syscall.Stdout
 	stderr = syscall.Stderr
 )
-
-const termSignal = syscall.SIGKILL
 
 func read(f fd, p []byte) (int, error) {
 	n, err := syscall.Read(f, p)
@@ -53,44 +47,6 @@ func release(f fd) {
 }
 
 func hungUp(fd) bool { return false }
-
-func pipe(ends []fd) error { return syscall.Pipe(ends) }
-
-func closeAll(list []fd) {
-	for _, f := range list {
-		syscall.CloseHandle(f)
-	}
-}
-
-func attributes() *syscall.SysProcAttr { return nil }
-
-// tie makes the agent end when this process does: the system closes the job
-// then. It is best effort; without it the agent sees the end of its input.
-func tie(p *os.Process) {
-	job, err := windows.CreateJobObject(nil, nil)
-	if err != nil {
-		return
-	}
-	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
-		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
-	}
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
-	if err != nil {
-		windows.CloseHandle(job)
-		return
-	}
-	agent, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
-	if err != nil {
-		windows.CloseHandle(job)
-		return
-	}
-	defer windows.CloseHandle(agent)
-	if windows.AssignProcessToJobObject(job, agent) != nil {
-		windows.CloseHandle(job)
-	}
-}
-
-func exitOf(state *os.ProcessState) store.Exit { return store.Exit{Code: state.ExitCode()} }
 
 func lowerPriority() {}
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agentrec/internal/child"
 	"agentrec/internal/tape"
 	"agentrec/store"
 )
@@ -16,7 +17,7 @@ type proxy struct {
 	tape     *tape.Tape
 	warn     *warner
 	signals  *signals
-	child    *child
+	child    *child.Child
 	pumps    [store.Streams]atomic.Pointer[pump]
 }
 
@@ -33,13 +34,13 @@ func (p *proxy) pump(s store.Stream) *pump { return p.pumps[s].Load() }
 // into the database.
 func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
 	client := newClient()
-	c, err := startChild(path, argv, environ)
+	c, err := child.Run(child.Start{Path: path, Argv: argv, Environ: environ})
 	if err != nil {
 		return store.Exit{}, err
 	}
 	p.child = c
 	p.tape.Event(store.Event{Kind: store.EventStart})
-	for s, ends := range map[store.Stream][2]fd{store.In: {stdin, c.stdin}, store.Out: {c.stdout, stdout}, store.Err: {c.stderr, stderr}} {
+	for s, ends := range map[store.Stream][2]fd{store.In: {stdin, c.Stdin}, store.Out: {c.Stdout, stdout}, store.Err: {c.Stderr, stderr}} {
 		p.pumps[s].Store(newPump(p.tape, p.warn, s, ends[0], ends[1]))
 	}
 	for s := range p.pumps {
@@ -56,7 +57,7 @@ func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
 	quit, guarded := make(chan struct{}), make(chan struct{})
 	go func() { defer close(guarded); p.guard(client, quit) }()
 
-	exit := c.wait()
+	exit := <-c.Exit()
 	p.drainPipes()
 	close(quit)
 	<-guarded
@@ -164,7 +165,7 @@ func (p *proxy) forward(sig os.Signal) {
 	if !ok {
 		return
 	}
-	if err := p.child.process.Signal(sig); err == nil {
+	if err := p.child.Process.Signal(sig); err == nil {
 		p.tape.Event(store.Event{Kind: store.EventSignal, Signal: name})
 	}
 }

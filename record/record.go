@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"agentrec/internal/child"
 	"agentrec/internal/tape"
 )
 
@@ -72,17 +73,17 @@ func Run(_ context.Context, o Options) error {
 		o.Stderr = os.Stderr
 	}
 	prepare()
-	path, err := lookPath(o.Argv[0])
+	path, err := child.LookPath(o.Argv[0])
 	if err != nil {
 		return err
 	}
 	environ := childEnviron(os.Environ())
 	start, err := o.start(environ)
 	if err != nil {
-		return Failure{statusOwn, err}
+		return Failure{Status: statusOwn, Err: err}
 	}
 	if err := usable(o.DB); err != nil {
-		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+		return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 	}
 	p := &proxy{warn: &warner{w: o.Stderr}, signals: catchSignals(), patience: drainAtExit}
 	if o.Patience > 0 {
@@ -91,7 +92,7 @@ func Run(_ context.Context, o Options) error {
 	defer p.signals.stop()
 	if p.tape, err = tape.Create(o.DB, start); err != nil {
 		if !tape.Full(err) {
-			return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+			return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 		}
 		// What fills a disk is not the agent's affair.
 		p.tape = tape.None(start, err)

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"agentrec/internal/child"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -42,7 +44,7 @@ func passOn(sig os.Signal) (string, bool) {
 	default:
 		return "", false
 	}
-	return signalName(sig.(syscall.Signal)), true
+	return child.SignalName(sig.(syscall.Signal)), true
 }
 
 // inForeground reports whether we belong to the foreground group of our

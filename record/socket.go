@@ -36,11 +36,11 @@ func Listen(ctx context.Context, o Options) error {
 	}
 	prepare()
 	if err := usable(o.DB); err != nil {
-		return Failure{statusOwn, fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+		return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
 	}
 	l, err := listen(o.Listen)
 	if err != nil {
-		return Failure{statusOwn, err}
+		return Failure{Status: statusOwn, Err: err}
 	}
 	fmt.Fprintf(o.Stderr, "agentrec: listening on %s for the agent at %s\n", name(l.Addr()), o.Connect)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
@@ -54,7 +54,7 @@ func Listen(ctx context.Context, o Options) error {
 		}
 		if err != nil {
 			l.Close()
-			return Failure{statusOwn, fmt.Errorf("accept a client: %w", err)}
+			return Failure{Status: statusOwn, Err: fmt.Errorf("accept a client: %w", err)}
 		}
 		sessions.Go(func() {
 			if err := o.serve(ctx, client); err != nil {

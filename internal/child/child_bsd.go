@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package record
+package child
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 )
 
 // pipe makes a blocking pipe that no other child inherits.
-func pipe(ends []fd) error {
+func pipe(ends []FD) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	if err := syscall.Pipe(ends); err != nil {
@@ -25,6 +25,3 @@ func attributes() *syscall.SysProcAttr { return nil }
 
 // tie does nothing.
 func tie(*os.Process) {}
-
-// lowerPriority does nothing: a priority belongs to the whole process here.
-func lowerPriority() {}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package record
+package child
 
 import (
 	"os"
@@ -12,8 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// FD is an open file of the operating system.
+type FD = int
+
 // closeAll closes pipe ends.
-func closeAll(list []fd) {
+func closeAll(list []FD) {
 	for _, f := range list {
 		syscall.Close(f)
 	}
@@ -26,13 +29,13 @@ func exitOf(state *os.ProcessState) store.Exit {
 	if !ok || !status.Signaled() {
 		return store.Exit{Code: state.ExitCode()}
 	}
-	if name := signalName(status.Signal()); name != "" {
+	if name := SignalName(status.Signal()); name != "" {
 		return store.Exit{Signal: name}
 	}
 	return store.Exit{Code: 128 + int(status.Signal())}
 }
 
-// signalName is "TERM" for SIGTERM, "" for a signal without a name.
-func signalName(sig syscall.Signal) string {
+// SignalName is "TERM" for SIGTERM, "" for a signal without a name.
+func SignalName(sig syscall.Signal) string {
 	return strings.TrimPrefix(unix.SignalName(sig), "SIG")
 }

@@ -1,6 +1,6 @@
 //go:build !linux && !windows
 
-package record
+package child
 
 import "syscall"
 

@@ -1,4 +1,4 @@
-package record
+package child
 
 import (
 	"bytes"
@@ -14,9 +14,12 @@ type process struct {
 	began string // start time in the kernel's ticks
 }
 
-// descendants returns the process pid and all that descend from it by parent,
+// Family is a process and its descendants.
+type Family []process
+
+// FamilyOf returns the process pid and all that descend from it by parent,
 // wherever they have put themselves.
-func descendants(pid int) []process {
+func FamilyOf(pid int) Family {
 	root, _, ok := inspectProcess(pid)
 	if !ok {
 		return nil
@@ -58,12 +61,14 @@ func inspectProcess(pid int) (process, int, bool) {
 	return process{pid, string(f[19])}, parent, err == nil
 }
 
-func terminate(list []process) { signalAll(list, syscall.SIGTERM) }
+// Terminate asks all of them to end.
+func (f Family) Terminate() { f.signal(syscall.SIGTERM) }
 
-func kill(list []process) { signalAll(list, syscall.SIGKILL) }
+// Kill ends all of them.
+func (f Family) Kill() { f.signal(syscall.SIGKILL) }
 
-func signalAll(list []process, sig syscall.Signal) {
-	for _, p := range list {
+func (f Family) signal(sig syscall.Signal) {
+	for _, p := range f {
 		if now, _, ok := inspectProcess(p.pid); ok && now == p {
 			syscall.Kill(p.pid, sig)
 		}

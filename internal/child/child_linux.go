@@ -1,13 +1,12 @@
-package record
+package child
 
 import (
 	"os"
-	"runtime"
 	"syscall"
 )
 
 // pipe makes a blocking pipe that no other child inherits.
-func pipe(ends []fd) error { return syscall.Pipe2(ends, syscall.O_CLOEXEC) }
+func pipe(ends []FD) error { return syscall.Pipe2(ends, syscall.O_CLOEXEC) }
 
 // attributes makes the kernel kill the agent when the thread that started it
 // ends. The agent stays in our process group: the terminal's signals and the
@@ -18,11 +17,3 @@ func attributes() *syscall.SysProcAttr {
 
 // tie is done by the attributes already.
 func tie(*os.Process) {}
-
-// lowerPriority makes the calling goroutine's thread give way to the pumps and
-// to the agent. The goroutine stays on it, and the thread ends with it.
-func lowerPriority() {
-	runtime.LockOSThread()
-	// Of the thread only: Linux keeps a priority per thread.
-	syscall.Setpriority(syscall.PRIO_PROCESS, 0, 10)
-}
