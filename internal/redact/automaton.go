@@ -20,10 +20,20 @@ func fold(c byte) byte {
 	return c
 }
 
-type node struct {
-	next  map[uint8]int
-	fail  int
-	words []int
+// trie is an automaton under construction: nodes in the order they were made,
+// the root first, and for each one its row of transitions by class.
+type trie struct {
+	classes int
+	next    []int32 // node*classes + class to node, 0 for none
+	words   [][]int // that end at a node
+}
+
+func (t *trie) row(node int) []int32 { return t.next[node*t.classes : (node+1)*t.classes] }
+
+func (t *trie) node() int {
+	t.words = append(t.words, nil)
+	t.next = append(t.next, make([]int32, t.classes)...)
+	return len(t.words) - 1
 }
 
 // newAutomaton compiles words; the index of a word is its name.
@@ -44,42 +54,44 @@ func newAutomaton(words []string) *automaton {
 	}
 	a.stride = uint32(classes)
 
-	nodes := []*node{{next: map[uint8]int{}}}
+	t := &trie{classes: classes}
+	t.node()
 	for id, w := range words {
 		at := 0
 		for i := range len(w) {
 			c := a.class[w[i]]
-			to, ok := nodes[at].next[c]
-			if !ok {
-				to = len(nodes)
-				nodes = append(nodes, &node{next: map[uint8]int{}})
-				nodes[at].next[c] = to
+			to := int(t.row(at)[c])
+			if to == 0 {
+				to = t.node()
+				t.row(at)[c] = int32(to)
 			}
 			at = to
 		}
-		nodes[at].words = append(nodes[at].words, id)
+		t.words[at] = append(t.words[at], id)
 	}
-	a.compile(nodes, link(nodes, classes))
+	a.compile(t, t.link())
 	return a
 }
 
 // link completes the transitions and returns the nodes breadth first.
-func link(nodes []*node, classes int) []int {
-	order := []int{0}
+func (t *trie) link() []int {
+	fail := make([]int, len(t.words))
+	order := append(make([]int, 0, len(t.words)), 0)
 	for i := 0; i < len(order); i++ {
 		at := order[i]
-		for c := uint8(2); int(c) < classes; c++ {
-			to, ok := nodes[at].next[c]
-			back := 0
+		row, back := t.row(at), t.row(fail[at])
+		for c := 2; c < t.classes; c++ {
+			to := int(row[c])
+			other := 0
 			if at != 0 {
-				back = nodes[nodes[at].fail].next[c]
+				other = int(back[c])
 			}
-			if !ok {
-				nodes[at].next[c] = back
+			if to == 0 {
+				row[c] = int32(other)
 				continue
 			}
-			nodes[to].fail = back
-			nodes[to].words = append(nodes[to].words, nodes[back].words...)
+			fail[to] = other
+			t.words[to] = append(t.words[to], t.words[other]...)
 			order = append(order, to)
 		}
 	}
@@ -87,29 +99,29 @@ func link(nodes []*node, classes int) []int {
 }
 
 // compile numbers the states so that those that end a word come last.
-func (a *automaton) compile(nodes []*node, order []int) {
-	state := make([]uint32, len(nodes))
+func (a *automaton) compile(t *trie, order []int) {
+	state := make([]uint32, len(order))
 	n := uint32(0)
 	for _, at := range order {
-		if len(nodes[at].words) == 0 {
+		if len(t.words[at]) == 0 {
 			state[at], n = n*a.stride, n+1
 		}
 	}
 	a.limit = n * a.stride
 	for _, at := range order {
-		if len(nodes[at].words) > 0 {
+		if len(t.words[at]) > 0 {
 			state[at], n = n*a.stride, n+1
-			a.found = append(a.found, nodes[at].words)
+			a.found = append(a.found, t.words[at])
 		}
 	}
 	a.escape = n * a.stride
 	a.found = append(a.found, nil)
 	a.next = make([]uint32, (n+1)*a.stride)
-	for i, node := range nodes {
-		row := a.next[state[i] : state[i]+a.stride]
+	for at, from := range state {
+		row := a.next[from : from+a.stride]
 		row[1] = a.escape
-		for c := uint8(2); uint32(c) < a.stride; c++ {
-			row[c] = state[node.next[c]]
+		for c, to := range t.row(at)[2:] {
+			row[c+2] = state[to]
 		}
 	}
 	copy(a.next[a.escape:], a.next[:a.stride])
