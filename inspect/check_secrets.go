@@ -52,6 +52,7 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 			tell(0, "in the session's "+t[0], "", h)
 		}
 	}
+	frames := r.Session()
 	for f, err := range s.Frames(ctx, 1, 0) {
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 			}
 			continue
 		}
-		for _, h := range r.Find(f.Stream, f.Raw) {
+		for _, h := range frames.Find(f.Stream, f.Raw) {
 			place := placeOf(f.Raw, h.Start)
 			where := fmt.Sprintf("at byte %d", h.Start)
 			if place != "" {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
+
+	"agentrec/internal/redact"
 
 	"github.com/spf13/cobra"
 )
@@ -91,12 +92,10 @@ func checkerNames() []string {
 	return names
 }
 
-// validRules refuses what is no regular expression.
+// validRules refuses what is no rule of redaction.
 func validRules(rules []string) error {
-	for _, rule := range rules {
-		if _, err := regexp.Compile(rule); err != nil {
-			return fmt.Errorf("--rule: %w", err)
-		}
+	if err := redact.CheckRules(rules); err != nil {
+		return fmt.Errorf("--rule: %w", err)
 	}
 	return nil
 }

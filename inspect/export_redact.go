@@ -87,6 +87,7 @@ func sensitive(ctx context.Context, s *store.Session, r *redact.Redactor) (secre
 	for i := range argv {
 		secrets = secrets || argv[i] != s.Argv[i]
 	}
+	frames := r.Session()
 	for f, err := range s.Frames(ctx, 1, 0) {
 		if err != nil {
 			return false, false, err
@@ -98,7 +99,7 @@ func sensitive(ctx context.Context, s *store.Session, r *redact.Redactor) (secre
 		if !tokens && bytes.IndexByte(f.Raw, '<') >= 0 {
 			has(f.Raw)
 		}
-		secrets = secrets || len(r.Find(f.Stream, f.Raw)) > 0
+		secrets = secrets || len(frames.Find(f.Stream, f.Raw)) > 0
 	}
 	return secrets, tokens, nil
 }

@@ -160,8 +160,9 @@ func textDiffers(a, b *store.Session) bool {
 // redaction is the edit that takes secrets out of all text of a session.
 func redaction(r *redact.Redactor) store.Edit {
 	text := func(s *string) { *s = string(r.Text([]byte(*s))) }
+	frames := r.Session()
 	return store.Edit{
-		Frame: func(f store.Frame) ([]byte, error) { return r.Frame(f.Stream, f.Raw), nil },
+		Frame: func(f store.Frame) ([]byte, error) { return frames.Frame(f.Stream, f.Raw), nil },
 		Giant: func(_ store.Frame, in io.Reader) (io.Reader, error) {
 			return &giantReader{in: in, g: r.Stream(false)}, nil
 		},

@@ -92,10 +92,8 @@ func (o *Options) check() error {
 			}
 		}
 	}
-	if len(o.Rules) > 0 {
-		if _, err := redact.New(redact.Options{Rules: o.Rules}); err != nil {
-			return fmt.Errorf("--redact: %w", err)
-		}
+	if err := redact.CheckRules(o.Rules); err != nil {
+		return fmt.Errorf("--redact: %w", err)
 	}
 	return nil
 }

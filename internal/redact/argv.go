@@ -48,7 +48,7 @@ func (r *Redactor) valueOf(dst *string, v, kind string, how strength) bool {
 		return true
 	}
 	if how == strong || plausible([]byte(v), 12) {
-		r.remember(value{v, kind, how == weak})
+		r.remember(value{text: v, kind: kind, weak: how == weak})
 	}
 	*dst = r.Token(r.engine.Load().kindOf([]byte(v), kind), []byte(v))
 	return true

@@ -56,7 +56,7 @@ func BenchmarkHostile(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, unit := range []string{"sk-", "sk-ant-", "eyJ-", "password=", `password":"`, `"password":`, "-----BEGIN PRIVATE KEY-----", "://a", `\`, `\\u005c`,
-		"a_token=b1", "<redacted:", "AKIA", "Bearer ", `{"password":`, "KEY=", "SG."} {
+		"a_token=b1", "<redacted:", "AKIA", "Bearer ", `{"password":`, `{"password":{`, `"apiKeys":["a",`, `"auth":{"a":"b",`, "KEY=", "SG."} {
 		for _, n := range []int{64 << 10, 1 << 20} {
 			frame := bytes.Repeat([]byte(unit), n/len(unit))
 			b.Run(fmt.Sprintf("%q-%dK", unit, n>>10), func(b *testing.B) {
@@ -66,5 +66,23 @@ func BenchmarkHostile(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkLearn measures a session in which as many secrets are learned as may
+// be, one by one.
+func BenchmarkLearn(b *testing.B) {
+	for _, length := range []int{16, 64, 4000} {
+		b.Run(fmt.Sprint(length), func(b *testing.B) {
+			for b.Loop() {
+				r, err := New(Options{Key: make([]byte, 32)})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range mostLearned {
+					r.Frame(store.Out, fmt.Appendf(nil, `{"api_key":"%0*x"}`, length, uint64(i+1)*0x9e3779b97f4a7c15))
+				}
+			}
+		})
 	}
 }

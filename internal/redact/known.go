@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"net/url"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ type known struct {
 	before int // bytes of base64 around it that hold some of its bits
 	after  int
 	hex    bool // %2F and %2f are one
+	fold   bool // all letters are hex digits: capital or not is one
 	weak   bool // as of its value
 }
 
@@ -121,7 +123,8 @@ func dotEnv(b []byte) []string {
 }
 
 // forms returns the forms in which a value can stand in a text: as it is,
-// percent-encoded, and inside base64 at each of the three offsets.
+// percent-encoded where it must be or throughout, as hex digits, and inside
+// base64 at each of the three offsets.
 func forms(value, kind string) []known {
 	var out []known
 	seen := map[string]bool{}
@@ -135,9 +138,11 @@ func forms(value, kind string) []known {
 		out = append(out, k)
 	}
 	add(known{value: []byte(value), digits: all([]byte(value), classOf("0-9"))})
-	for _, v := range []string{url.QueryEscape(value), url.PathEscape(value), component(value)} {
+	digits := hex.EncodeToString([]byte(value))
+	for _, v := range []string{url.QueryEscape(value), url.PathEscape(value), component(value), percent(digits)} {
 		add(known{value: []byte(v), hex: true})
 	}
+	add(known{value: []byte(digits), fold: true})
 	for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for offset := range 3 {
 			coded := alphabet.EncodeToString([]byte(strings.Repeat("\x00", offset) + value))
@@ -160,6 +165,15 @@ func forms(value, kind string) []known {
 func component(v string) string {
 	v = strings.ReplaceAll(url.QueryEscape(v), "+", "%20")
 	return strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(v)
+}
+
+// percent writes every byte of which digits has the hex digits as %XX.
+func percent(digits string) string {
+	b := make([]byte, 0, len(digits)/2*3)
+	for i := 0; i < len(digits); i += 2 {
+		b = append(b, '%', digits[i], digits[i+1])
+	}
+	return string(b)
 }
 
 // anchorOf chooses the stretch of a value that is searched for: the first that
@@ -204,7 +218,7 @@ func (k *known) match(text []byte, start int) (int, int, bool) {
 	if start < 0 || end > len(text) {
 		return 0, 0, false
 	}
-	if got := text[start:end]; !bytes.Equal(got, k.value) && !(k.hex && equalPercent(got, k.value)) {
+	if got := text[start:end]; !bytes.Equal(got, k.value) && !(k.hex && equalPercent(got, k.value)) && !(k.fold && bytes.EqualFold(got, k.value)) {
 		return 0, 0, false
 	}
 	if k.digits && (start > 0 && isDigit(text[start-1]) || end < len(text) && isDigit(text[end])) {

@@ -28,7 +28,7 @@ func (r *Redactor) learn(raw []byte, hits []hit) {
 		if !h.named || h.end-h.start > 2*longestLearned {
 			continue
 		}
-		found = append(found, value{string(decodeTimes(raw[h.start:h.end], h.level)), h.kind, h.weak})
+		found = append(found, value{text: string(decodeTimes(raw[h.start:h.end], h.level)), kind: h.kind, weak: h.weak})
 	}
 	r.remember(found...)
 }

@@ -48,7 +48,7 @@ var names = []name{
 
 // anchors are the words the names end in.
 var anchors = []string{"password", "passwd", "passphrase", "key", "token", "authorization", "cookie", "secret",
-	"credential", "credentials", "auth", "pwd", "pass", "sig", "signature", "code"}
+	"credential", "credentials", "auth", "pwd", "pass", "sig", "signature", "code", "keys", "passwords", "secrets", "tokens"}
 
 // nameKind says what a name tells about its value. parameter says that it
 // stands in the query of a URL.
@@ -85,6 +85,20 @@ func nameKind(ident []byte, parameter bool) (string, strength) {
 	}
 	if parameter && (bytes.HasSuffix(plain, []byte("signature")) || bytes.HasSuffix(plain, []byte("credential"))) {
 		return "token", weak
+	}
+	return "", nothing
+}
+
+// pluralKind is nameKind for the name of a list or an object of secrets: apiKeys.
+// What stands in "secrets" can as well be names of secrets.
+func pluralKind(ident []byte) (string, strength) {
+	if n := len(ident) - 1; n > 0 && ident[n] == 's' {
+		if kind, how := nameKind(ident[:n], false); how == strong {
+			if kind == "secret" && bytes.HasSuffix(ident, []byte("ecrets")) {
+				how = weak
+			}
+			return kind, how
+		}
 	}
 	return "", nothing
 }

@@ -12,6 +12,7 @@ package redact
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"regexp"
 	"sync"
@@ -46,6 +47,7 @@ type Redactor struct {
 type value struct {
 	text, kind string
 	weak       bool
+	forms      []known // made with the first engine that looks for it
 }
 
 // engine finds what could be a secret; it does not change once made.
@@ -87,7 +89,7 @@ func New(o Options) (*Redactor, error) {
 	for _, rule := range o.Rules {
 		re, err := regexp.Compile(rule)
 		if err != nil {
-			return nil, fmt.Errorf("reading the redaction rule %q: %w", rule, err)
+			return nil, ruleError(rule, err)
 		}
 		r.rules = append(r.rules, re)
 	}
@@ -95,6 +97,24 @@ func New(o Options) (*Redactor, error) {
 	r.made = newEngine(r.known, len(r.rules) > 0)
 	r.engine.Store(r.made)
 	return r, nil
+}
+
+// CheckRules refuses what is no rule: no regular expression, or an empty one,
+// which matches everywhere and finds nothing.
+func CheckRules(rules []string) error {
+	for _, rule := range rules {
+		if rule == "" {
+			return errors.New(`the rule is empty; write what the secret looks like, as in 'CUST-\d{6}'`)
+		}
+		if _, err := regexp.Compile(rule); err != nil {
+			return ruleError(rule, err)
+		}
+	}
+	return nil
+}
+
+func ruleError(rule string, err error) error {
+	return fmt.Errorf("reading the redaction rule %q: %w", rule, err)
 }
 
 func newEngine(values []value, rules bool) *engine {
@@ -106,9 +126,13 @@ func newEngine(values []value, rules bool) *engine {
 		e.patterns = append(e.patterns, pattern{word: w, nature: aName})
 	}
 	e.patterns = append(e.patterns, pattern{word: "bearer ", nature: aScheme}, pattern{word: "://", nature: aURL},
-		pattern{word: "-----begin ", nature: aPEM}, pattern{word: tokenOpen, nature: aToken})
-	for _, v := range values {
-		for _, k := range forms(v.text, v.kind) {
+		pattern{word: folded(pemBegin), nature: aPEM}, pattern{word: tokenOpen, nature: aToken})
+	for i := range values {
+		v := &values[i]
+		if v.forms == nil {
+			v.forms = forms(v.text, v.kind)
+		}
+		for _, k := range v.forms {
 			k.weak = v.weak
 			if word := k.word(); word != "" {
 				e.patterns = append(e.patterns, pattern{word: word, nature: aKnown, known: &k})
@@ -171,23 +195,30 @@ type Hit struct {
 
 // Find returns the secrets in a frame, in order; tokens are not secrets.
 func (r *Redactor) Find(stream store.Stream, raw []byte) []Hit {
-	var out []Hit
-	for _, h := range r.find(stream, raw) {
-		out = append(out, Hit{h.kind, h.start, h.end, !h.weak})
+	if s := r.look(stream, raw); s != nil {
+		return s.out()
 	}
-	return out
+	return nil
 }
 
 // find returns the secrets of a frame, sorted and apart from each other.
 func (r *Redactor) find(stream store.Stream, raw []byte) []hit {
+	if s := r.look(stream, raw); s != nil {
+		return s.hits
+	}
+	return nil
+}
+
+// look searches a frame; nil says that there is nothing to be found.
+func (r *Redactor) look(stream store.Stream, raw []byte) *search {
 	paths := r.secretPaths(stream, raw)
 	e := r.engine.Load()
 	if paths.Empty() && !e.rules && !e.suspect(raw) {
 		return nil
 	}
-	s := &search{engine: e, rules: r.rules, frame: raw}
+	s := &search{engine: e, rules: r.rules, frame: raw, header: -1}
 	s.run(paths)
-	return s.hits
+	return s
 }
 
 // replace writes tokens over the hits.

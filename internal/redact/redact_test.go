@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -83,11 +84,21 @@ func TestFrame(t *testing.T) {
 		{"colour", "\x1b[32m" + key + "\x1b[0m", "\x1b[32m«anthropic»\x1b[0m"},
 		{"known value from .env", `x dotenv-8fj29dk2 y`, `x «token» y`},
 		{"known password of a URL", `psql Zx81-plain-pw`, `psql «password»`},
+		{"an object below a name", `{"password":{"value":"p w","n":1},"x":"p w"}`, `{"password":{"value":"«password»","n":1},"x":"p w"}`},
+		{"a list of keys", `{"apiKeys":["k-1","k-2"],"passwords":["a b"]}`, `{"apiKeys":["«api_key»","«api_key»"],"passwords":["«password»"]}`},
+		{"keys by name", `{"apiKeys":{"prod":"kk77aa99bb00cc11dd","note":"two words"}}`, `{"apiKeys":{"prod":"«api_key»","note":"two words"}}`},
+		{"credentials", `{"credentials":{"user":"joe","pass":"hunter2","key":"ArrowUp"}}`, `{"credentials":{"user":"joe","pass":"«password»","key":"ArrowUp"}}`},
+		{"an object below a name, in a string", `{"a":"{\"password\": {\"value\": \"p w\"}, \"b\": \"c\"}"}`, `{"a":"{\"password\": {\"value\": \"«password»\"}, \"b\": \"c\"}"}`},
+		{"objects below each other", `{"auth":{"basic":[{"password":{"raw":"p w"}}],"type":"basic"}}`, `{"auth":{"basic":[{"password":{"raw":"«password»"}}],"type":"basic"}}`},
 		{"key is a secret", `{"` + key + `":1}`, `{"«anthropic»":1}`},
 
 		{"counts", `{"max_tokens":4096,"token_count":12,"tokens":["a"],"tokenizer":"cl100k_base1234567","progressToken":"abcdefgh12345678ij"}`, ""},
 		{"session key", `{"session_key":"agent:main:1234567890abcdef","key":"ArrowUp","publicKey":"abcdefgh12345678ij"}`, ""},
 		{"schema", `{"properties":{"password":{"type":"string"},"token":{"type":"string"}},"required":["password","token"]}`, ""},
+		{"schema with more in it", `{"properties":{"password":{"type":"string","description":"The password, 8 to 64 characters","pattern":"^[a-z0-9]{8,64}$","default":"changeme-2024-01-01"},"secret":{"type":"object","properties":{"value":{"type":"string","enum":["a1b2c3d4e5f6a7b8c9"]}}}}}`, ""},
+		{"names of secrets", `{"secrets":["DATABASE_PASSWORD","api-key-prod"],"apiKeys":17000,"tokens":{"input":1200,"output":3},"keys":["a","b"],"auth":{"type":"oauth","status":"ok"}}`, ""},
+		{"lock file", `{"node_modules/cookie":{"version":"0.7.2","integrity":"sha512-yki5XnKuf750l50uGTllt6kKILY4nQ1eNIQatoXEByZ5dWgnKqbnqmTrBE5B4N7lrMJKQ2ytWMiTO2o0v6Ew/w=="}}`, ""},
+		{"plural in text", `{"t":"apiKeys: see below, passwords = none, \"secrets\", keys"}`, ""},
 		{"placeholders", `{"api_key":"${OPENAI_API_KEY}","token":"<your token>","password":"","secret":null,"authorization":"***"}`, ""},
 		{"program text", `{"t":"const apiKey = process.env.OPENAI_API_KEY;\nfunction f(password: string, token = getToken()) {}"}`, ""},
 		{"prose", `{"t":"The token: a word. Password: required. A secret = something. see https://a.b/c?d=e and mail me@x.org"}`, ""},
@@ -137,6 +148,10 @@ func TestKnownForms(t *testing.T) {
 		"query":     "q=" + url.QueryEscape(envSecret),
 		"lower hex": "q=" + strings.ToLower(url.QueryEscape("q7/"))[1:] + strings.ReplaceAll(url.QueryEscape(envSecret)[5:], "%2B", "%2b"),
 		"path":      "q=" + url.PathEscape(envSecret),
+		"hex":       "0x" + hex.EncodeToString([]byte("a "+envSecret+"b")),
+		"HEX":       strings.ToUpper(hex.EncodeToString([]byte(envSecret))),
+		"%XX":       "q=" + percent(strings.ToUpper(hex.EncodeToString([]byte(envSecret)))),
+		"%xx":       "q=" + percent(hex.EncodeToString([]byte(envSecret))),
 	} {
 		got := r.Frame(store.Out, []byte(in))
 		if name == "lower hex" {

@@ -31,6 +31,18 @@ type search struct {
 
 	shapeEnd int // in the view at work: behind the last shape, URL or key found
 	nameEnd  int // behind the last value found by a name
+	belowEnd int // behind the last object or list looked at for its name
+
+	header int // in the frame: where the last private key begins that does not end in it, or -1
+}
+
+// out returns the hits as others see them.
+func (s *search) out() []Hit {
+	var out []Hit
+	for _, h := range s.hits {
+		out = append(out, Hit{h.kind, h.start, h.end, !h.weak})
+	}
+	return out
 }
 
 // run fills hits.
@@ -91,7 +103,7 @@ func (s *search) add(v *view, start, end int, kind string, decode int) {
 // quotes beside a name, and tokens.
 func (s *search) scan(v *view, namesOnly bool) {
 	a := s.auto
-	s.shapeEnd, s.nameEnd = 0, 0
+	s.shapeEnd, s.nameEnd, s.belowEnd = 0, 0, 0
 	state := uint32(0)
 	for i, c := range v.text {
 		if state = a.step(state, c); state < a.limit || state == a.escape {
@@ -149,9 +161,12 @@ func (s *search) pattern(v *view, p *pattern, start int) {
 	case aShape:
 		end, kind = p.shape.match(v.text, start), p.shape.kind
 	case aPEM:
-		kind = "private_key"
-		if string(v.text[start:start+len(p.word)]) == "-----BEGIN " {
+		kind = keyKind
+		if string(v.text[start:start+len(p.word)]) == pemBegin {
 			end = privateKey(v.text, start, func(i int) bool { return v.parent == nil || !v.escaped(i) })
+			if pemHeader(v.text, start) && (end < 0 || !bytes.HasSuffix(v.text[:end], []byte("-----"))) {
+				s.header, _ = v.source(start, start+1)
+			}
 		}
 	case aScheme:
 		kind = "bearer"

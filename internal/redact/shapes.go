@@ -247,11 +247,22 @@ func jwtParts(text []byte, end int) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
+// pemBegin begins every PEM text (RFC 7468).
+const pemBegin = "-----BEGIN "
+
+// pemHeader reports whether the whole first line of a private key stands at
+// start.
+func pemHeader(text []byte, start int) bool {
+	label := text[start+len(pemBegin):]
+	n := bytes.Index(label[:min(len(label), 48)], []byte("-----"))
+	return n > 0 && bytes.HasSuffix(label[:n], []byte("PRIVATE KEY"))
+}
+
 // privateKey returns the end of the PEM private key that begins at start (with
 // "-----BEGIN "), or -1. A key whose end is missing counts up to the first byte
 // that cannot belong to it. quote says whether a byte ends the string around.
 func privateKey(text []byte, start int, quote func(i int) bool) int {
-	i := start + len("-----BEGIN ")
+	i := start + len(pemBegin)
 	head := text[min(i, len(text)):min(i+48, len(text))]
 	n := strings.Index(string(head), "PRIVATE KEY")
 	if n < 0 {

@@ -140,6 +140,9 @@ func nameBegins(b []byte, start, end int) bool {
 		return false
 	}
 	if _, s := nameKind(b[from:end], isParameter(b, from)); s == nothing {
+		if _, s := pluralKind(b[from:end]); s != nothing {
+			return true
+		}
 		return from > 0 && b[from-1] == '\\' // its first letter may be an escape's
 	}
 	return true

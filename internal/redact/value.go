@@ -18,8 +18,12 @@ func (s *search) named(v *view, start, end int, quotedOnly bool) {
 		from++ // the first letter is an escape's
 	}
 	kind, how := nameKind(text[from:end], isParameter(text, from))
+	several := false
 	if how == nothing {
-		return
+		if kind, how = pluralKind(text[from:end]); how == nothing {
+			return
+		}
+		several = true
 	}
 	i := end
 	q := quoteAt(text, i)
@@ -42,12 +46,15 @@ func (s *search) named(v *view, start, end int, quotedOnly bool) {
 		text = v.text
 		i += q.len
 		begin := i - q.len - (end - from)
+		if j := blank(text, i); several && (j >= len(text) || text[j] != ':') {
+			return
+		}
 		if j := blank(text, i); j < len(text) && begin >= 0 && (text[j] == '}' || text[j] == ',') && v.parent == nil {
 			s.pairBefore(v, begin, rule{kind: kind, how: how, name: q})
 		}
 	}
 	flag := q.char == 0 && bytes.HasPrefix(text[from:end], []byte("--"))
-	s.value(v, i, rule{kind: kind, how: how, name: q, flag: flag,
+	s.value(v, i, rule{kind: kind, how: how, name: q, flag: flag, several: several, whole: from > 0 && text[from-1] == q.char,
 		variable: q.char == 0 && upperCase(text, from, end)})
 }
 
@@ -58,6 +65,8 @@ type rule struct {
 	name     quote
 	flag     bool // --name VALUE
 	variable bool // NAME=VALUE, in capitals
+	whole    bool // nothing stands before the name in its quotes
+	several  bool // the name is a plural: the value is a list or an object
 }
 
 func upperCase(text []byte, from, end int) bool {
@@ -158,6 +167,10 @@ func (s *search) value(v *view, i int, w rule) {
 			i++
 		}
 	}
+	if i < len(text) && w.name.char == '"' && w.whole && (text[i] == '{' || text[i] == '[' && quoteAt(text, blank(text, i+1)).char == 0) {
+		s.inside(v, i, w)
+		return
+	}
 	if i < len(text) && text[i] == '[' && w.name.char != 0 { // headers as lists
 		for i++; i >= 0; {
 			i = s.quoted(v, blank(text, i), w)
@@ -170,7 +183,7 @@ func (s *search) value(v *view, i int, w rule) {
 			i++
 		}
 	}
-	if s.quoted(v, i, w) >= 0 {
+	if w.several || s.quoted(v, i, w) >= 0 {
 		return
 	}
 	if w.name.char != 0 && w.name.char != '`' {

@@ -27,7 +27,7 @@ type Drain struct {
 	reader   *reader
 	writer   *store.Writer
 	detector *dialect.Detector
-	redactor *redact.Redactor
+	redactor *redact.Session
 
 	first   int64                // where the records after the start begin
 	at      place                // the next record
@@ -61,10 +61,11 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 	}
 	d := &Drain{db: db, reader: r, at: place{Offset: r.next}, first: r.next}
 	if !s.Unredacted {
-		d.redactor, err = redact.New(redact.Options{Key: secret, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
+		r, err := redact.New(redact.Options{Key: secret, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
 		if err != nil {
 			return nil, err
 		}
+		d.redactor = r.Session()
 	}
 	if err := d.resume(ctx, s); !errors.Is(err, store.ErrNotFound) {
 		return d, err
@@ -100,6 +101,15 @@ func (d *Drain) resume(ctx context.Context, s Start) error {
 		d.reader.seek(c.Anchor.Offset)
 	}
 	d.now = w.Session().Ended
+	if d.redactor != nil {
+		last := w.Session().Count()
+		for f, err := range w.Session().Frames(ctx, max(1, last-redact.Memory), last) {
+			if err != nil {
+				return err
+			}
+			d.redactor.Frame(f.Stream, f.Raw)
+		}
+	}
 	if s.Dialect == "" {
 		s.Dialect = w.Session().Dialect
 	}

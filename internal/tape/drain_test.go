@@ -216,6 +216,39 @@ func TestDrainResumesExactlyOnce(t *testing.T) {
 	}
 }
 
+// A private key that comes line by line is taken out although another drain
+// took its beginning.
+func TestAKeyIsRedactedAcrossDrains(t *testing.T) {
+	tape, err := Create(filepath.Join(t.TempDir(), "session.db"), Start{Started: time.Now(), Argv: []string{"agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tape.remove)
+	line := func(c string) string { return strings.Repeat(c, 64) }
+	appendTo(t, tape, store.Err, "-----BEGIN RSA PRIVATE KEY-----\n"+line("MIIE")[:64]+"\n")
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	appendTo(t, tape, store.Err, line("Ab")[:64]+"\nQUJD\n-----END RSA PRIVATE KEY-----\nAfterTheEnd\n")
+	db = openStore(t, tape.db)
+	d = begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	_, got := frames(t, db)
+	for i, f := range got {
+		if secret := i > 0 && i < 4; secret != strings.HasPrefix(f.raw, "<redacted:private_key:") {
+			t.Errorf("frame %d: %s", i+1, f.raw)
+		}
+	}
+	if len(got) != 6 {
+		t.Errorf("%d frames", len(got))
+	}
+}
+
 // TestGiantResumesExactlyOnce stops a drain within a line that is too long for
 // memory.
 func TestGiantResumesExactlyOnce(t *testing.T) {
