@@ -22,6 +22,7 @@ import (
 
 	"agentrec/internal/child"
 	"agentrec/internal/tape"
+	"agentrec/store"
 )
 
 // Options says what to run and where to record it.
@@ -83,7 +84,7 @@ func Run(_ context.Context, o Options) error {
 		return Failure{Status: statusOwn, Err: err}
 	}
 	if err := usable(o.DB); err != nil {
-		return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+		return err
 	}
 	p := &proxy{warn: &warner{w: o.Stderr}, signals: catchSignals(), patience: drainAtExit}
 	if o.Patience > 0 {
@@ -139,28 +140,10 @@ func dotEnv() []byte {
 	return b
 }
 
-// usable refuses what can never become a database, before the agent starts. It
-// only looks at files that no one in this process has open.
+// usable refuses what can never become a database, before the agent starts.
 func usable(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() { // to open a named pipe would wait for its other end
-		return errors.New("not a file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	head := make([]byte, 16)
-	n, err := io.ReadFull(f, head)
-	if n > 0 && (err != nil || string(head) != "SQLite format 3\x00") {
-		return errors.New("not a database; name another file with --db")
+	if err := store.Recognize(path); err != nil {
+		return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w; name another file with --db", path, pathless(err))}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func Listen(ctx context.Context, o Options) error {
 	}
 	prepare()
 	if err := usable(o.DB); err != nil {
-		return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+		return err
 	}
 	l, err := listen(o.Listen)
 	if err != nil {
