@@ -40,6 +40,9 @@ func (t *Transcript) result(e *Entry, f store.Frame, x *dialect.Reading, l *lane
 		i = t.newCall(e, f, x, l, callID(e, x))
 	}
 	c := &t.Calls[i]
+	if x.Args != "" {
+		c.ArgsSeq = f.Seq
+	}
 	t.attach(e, f, i)
 	if x.Delta {
 		return

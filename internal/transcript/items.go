@@ -253,10 +253,10 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 		c.Text, c.Cut = text, int64(len(text)) < it.Size
 		return c, err
 	}
-	first := it.Seq
+	first, told := it.Seq, false // told: the call's arguments stand there
 	if it.Kind == KindCall {
 		if a := t.Calls[it.ref.index].ArgsSeq; a > 0 {
-			first = a
+			first, told = a, true
 		}
 	}
 	x, raw, err := t.reading(ctx, first, it.Kind)
@@ -270,7 +270,7 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 	case KindRequest, KindCancel:
 		c.Args = cut(raw)
 	case KindCall:
-		if x.Shows == dialect.ShowsCall {
+		if told || x.Shows == dialect.ShowsCall {
 			c.Args = cut(x.Args)
 		}
 	default:

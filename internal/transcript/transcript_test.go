@@ -295,3 +295,42 @@ func TestFoldsByPart(t *testing.T) {
 		}
 	}
 }
+
+// TestCallOverWhenAnnounced: ACP lets an agent tell of a call only once it is
+// over; the one frame is then the call, its arguments and its result.
+func TestCallOverWhenAnnounced(t *testing.T) {
+	ctx := context.Background()
+	const update = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`
+	s := session(t, []line{
+		{0, "c2s", `{"jsonrpc":"2.0","id":0,"method":"session/prompt","params":{"sessionId":"s","prompt":[{"type":"text","text":"look"}]}}`},
+		{1, "s2c", fmt.Sprintf(update, `{"sessionUpdate":"tool_call","toolCallId":"c","title":"Read a","status":"failed","rawInput":{"path":"a"},"content":[{"type":"content","content":{"type":"text","text":"gone"}}]}`)},
+		{2, "s2c", `{"jsonrpc":"2.0","id":0,"result":{"stopReason":"end_turn"}}`},
+	})
+	d, err := dialect.Load("acp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := Build(ctx, s, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tr.Calls) != 1 {
+		t.Fatalf("%d calls, want 1", len(tr.Calls))
+	}
+	c := tr.Calls[0]
+	if c.Name != "Read a" || c.Seq != 2 || c.ArgsSeq != 2 || c.ResultSeq != 2 || !c.Failed {
+		t.Errorf("call %+v, want all of it in frame 2, failed", c)
+	}
+	for _, it := range tr.Items() {
+		if it.Kind != KindCall {
+			continue
+		}
+		got, err := tr.Content(ctx, it, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Args != `{"path":"a"}` || got.Text != "gone" {
+			t.Errorf("args %q, result %q", got.Args, got.Text)
+		}
+	}
+}
