@@ -46,6 +46,24 @@ type Drain struct {
 	dirty  bool // something was read since the last commit
 	end    *End // the end record, when the tape has one
 	cut    bool // said so
+	damage damage
+}
+
+// damage is what of a tape does not open.
+type damage struct {
+	at    int64 // where it begins
+	bytes int64 // 0 for none
+}
+
+func (d damage) String() string {
+	return fmt.Sprintf("its tape is damaged at byte %d: %s cannot be read", d.at, bytesOf(d.bytes))
+}
+
+func bytesOf(n int64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // newDrain begins or resumes the session of a tape. secret is the redaction
@@ -53,7 +71,7 @@ type Drain struct {
 func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, length, id int64) (*Drain, error) {
 	first, err := r.read(length)
 	if err != nil || first.kind != kindStart {
-		return nil, fmt.Errorf("read the start of the tape: %w", errors.Join(err, errTorn))
+		return nil, fmt.Errorf("read the start of the tape: %w", errors.Join(err, errStart))
 	}
 	var s Start
 	if err := json.Unmarshal(first.data, &s); err != nil {
@@ -174,10 +192,41 @@ func (d *Drain) step(length int64, until time.Time) error {
 			return nil
 		}
 		rec, err := d.reader.read(length)
+		if errors.Is(err, errDamaged) || errors.Is(err, errTorn) {
+			if err = d.skipDamage(length, err); err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return err
 		}
 		if err := d.take(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipDamage goes on behind a record that cannot be read, for the reason why.
+// Lines do not go on across it. It returns errTorn when nothing follows that
+// was ever written whole: that is where the tape ends.
+func (d *Drain) skipDamage(length int64, why error) error {
+	from := d.reader.next
+	n, blank, err := d.reader.resync(length)
+	if err != nil {
+		return err
+	}
+	if blank || d.reader.next == length && errors.Is(why, errTorn) {
+		return errTorn
+	}
+	if d.damage.bytes == 0 {
+		d.damage.at = from
+	}
+	d.damage.bytes += n
+	d.dirty = true
+	d.at.Offset = d.reader.next
+	for s := range store.Streams {
+		if err := d.flush(store.Stream(s), d.now); err != nil {
 			return err
 		}
 	}
@@ -205,7 +254,7 @@ func (d *Drain) take(rec record) error {
 		d.at.Events++
 		var e event
 		if err := json.Unmarshal(rec.data, &e); err != nil || e.Stream >= store.Streams {
-			return fmt.Errorf("read an event of the tape: %w", errors.Join(err, errTorn))
+			return fmt.Errorf("read an event of the tape: %w", errors.Join(err, errDamaged))
 		}
 		if e.Kind == store.EventLost {
 			d.lost[e.Stream] += e.Bytes
@@ -286,6 +335,9 @@ func (d *Drain) close(ctx context.Context, e *End, cut string) error {
 		if total > 0 {
 			cut = fmt.Sprintf("%d bytes were forwarded but not recorded: %s", total, e.Reason)
 		}
+	}
+	if d.damage.bytes > 0 {
+		cut = d.damage.String()
 	}
 	if d.gone > 0 {
 		cut = fmt.Sprintf("%d bytes are missing: %s", d.gone, deleted)

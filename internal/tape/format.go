@@ -51,9 +51,15 @@ const (
 	kinds     = int(kindEnd) + 1
 )
 
-// errTorn is a record that the tape ends within, or that was never written
-// whole: the end of what can be read.
+// errTorn is a record that the tape ends within: it was never written whole,
+// so nothing of it was forwarded.
 var errTorn = errors.New("the tape ends within a record")
+
+// errNewer is a tape that this agentrec does not know how to read.
+var errNewer = errors.New("it was written by a newer agentrec")
+
+// errDamaged is a record that was written whole and does not open any more.
+var errDamaged = errors.New("a record of the tape is damaged")
 
 func newAEAD(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
@@ -74,10 +80,10 @@ func fileHeader(id ulid.ULID) []byte {
 func parseFileHeader(b []byte) (ulid.ULID, error) {
 	var id ulid.ULID
 	if len(b) < headerSize || string(b[:8]) != magic {
-		return id, errors.New("not a tape")
+		return id, errors.New("the header is damaged")
 	}
 	if v := binary.LittleEndian.Uint16(b[8:]); v != version {
-		return id, fmt.Errorf("tape version %d is newer than this agentrec", v)
+		return id, fmt.Errorf("%w (tape version %d)", errNewer, v)
 	}
 	copy(id[:], b[16:headerSize])
 	return id, nil
@@ -133,7 +139,7 @@ func parseRecordHeader(h []byte) (recordHeader, error) {
 	length := binary.LittleEndian.Uint32(h)
 	k := binary.LittleEndian.Uint32(h[4:])
 	if length < tagSize || length > maxSealed || k >= uint32(kinds) {
-		return recordHeader{}, errTorn
+		return recordHeader{}, errDamaged
 	}
 	us := binary.LittleEndian.Uint64(h[16:])
 	return recordHeader{int(length), kind(k), time.Duration(us) * time.Microsecond}, nil
@@ -147,7 +153,7 @@ func open(aead cipher.AEAD, b []byte) ([]byte, error) {
 	sealed := b[recordSize:]
 	p, err := aead.Open(sealed[:0], nonce[:], sealed, b[:recordSize])
 	if err != nil {
-		return nil, errTorn
+		return nil, errDamaged
 	}
 	return p, nil
 }

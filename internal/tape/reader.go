@@ -28,8 +28,9 @@ func newReader(src io.ReaderAt, aead cipher.AEAD) *reader {
 func (r *reader) seek(offset int64) { r.buf, r.pos, r.next = r.buf[:0], 0, offset }
 
 // read returns the next record, whose data is valid until the following call.
-// It returns io.EOF when the tape is at length, and errTorn when its rest is
-// not a whole record.
+// It returns io.EOF when the tape is at length, errTorn when its rest is too
+// short for a whole record, and errDamaged for one that does not open; resync
+// then goes on.
 func (r *reader) read(length int64) (record, error) {
 	if r.next >= length {
 		return record{}, io.EOF
@@ -53,6 +54,48 @@ func (r *reader) read(length int64) (record, error) {
 	r.pos += whole
 	r.next += int64(whole)
 	return rec, nil
+}
+
+// mostTries bounds how many places behind damage are tried as a record.
+const mostTries = 1000
+
+// resync goes to the next record that opens, or to length when there is none,
+// and returns how many bytes lie between. blank says that all of them are zero:
+// a crash of the machine left room for what was never written.
+func (r *reader) resync(length int64) (skipped int64, blank bool, err error) {
+	from, tries := r.next, 0
+	buf := make([]byte, window)
+	blank = true
+	for at := from; at < length; {
+		n, err := r.src.ReadAt(buf[:min(window, length-at)], at)
+		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
+			return 0, false, fmt.Errorf("read the tape: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		}
+		i := 0
+		for ; i+recordSize <= n; i++ {
+			blank = blank && buf[i] == 0
+			if _, err := parseRecordHeader(buf[i:]); err != nil || at+int64(i) == from {
+				continue
+			}
+			if tries++; tries > mostTries {
+				break
+			}
+			r.seek(at + int64(i))
+			if _, err := r.read(length); err == nil {
+				r.seek(at + int64(i))
+				return r.next - from, false, nil
+			}
+		}
+		if tries > mostTries || at+int64(n) >= length {
+			for ; i < n; i++ {
+				blank = blank && buf[i] == 0
+			}
+			break
+		}
+		at += int64(i)
+	}
+	r.seek(length)
+	return length - from, blank && tries <= mostTries, nil
 }
 
 // need makes n bytes from the next record on available in buf.

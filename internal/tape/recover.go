@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,7 @@ type orphan struct {
 	size     int64
 	key      []byte
 	keyPath  string
+	head     error // what is wrong with its header
 }
 
 func (o *orphan) close() { o.file.Close() }
@@ -73,17 +75,20 @@ func (o *orphan) own(take func(*os.File) (bool, error)) error {
 		return errOwned
 	}
 	o.size = info.Size()
+	// A damaged header is no reason to be silent about a session: the name of
+	// the tape tells which it is.
+	o.id = o.path[strings.LastIndex(o.path, infix)+len(infix):]
 	head := make([]byte, headerSize)
-	if _, err := o.file.ReadAt(head, 0); err != nil {
+	if _, err := o.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the tape %s: %w", o.path, err)
 	}
 	id, err := parseFileHeader(head)
-	if err != nil {
-		return fmt.Errorf("read the tape %s: %w", o.path, err)
+	if err == nil && id.String() != o.id {
+		err = fmt.Errorf("it belongs to session %s", id)
 	}
-	o.id = id.String()
-	if !strings.HasSuffix(o.path, infix+o.id) {
-		return fmt.Errorf("read the tape %s: it belongs to session %s", o.path, o.id)
+	o.head = err
+	if errors.Is(o.head, errNewer) {
+		return nil // it stays as it is
 	}
 	if o.key, o.keyPath, err = findKey(o.id); err != nil && !errors.Is(err, errNoKey) {
 		return err
@@ -110,7 +115,10 @@ func (o *orphan) drainInto(ctx context.Context, db *store.DB, secret []byte, id 
 		return err
 	}
 	cut := ""
-	if d.end == nil {
+	switch {
+	case o.head != nil:
+		cut = fmt.Sprintf("its tape is not as it was left: %v", o.head)
+	case d.end == nil:
 		cut = killed
 	}
 	return d.close(ctx, d.end, cut)
@@ -119,15 +127,18 @@ func (o *orphan) drainInto(ctx context.Context, db *store.DB, secret []byte, id 
 // mute is why a session is cut whose tape cannot be read.
 func (o *orphan) mute() string {
 	why := errNoKey
-	if o.key != nil {
-		why = errDamaged
+	switch {
+	case o.head != nil:
+		why = o.head
+	case o.key != nil:
+		why = errStart
 	}
 	return fmt.Sprintf("%s, and %d bytes of its tape %s cannot be read: %v", killed, o.size, filepath.Base(o.path), why)
 }
 
-// errDamaged is a tape whose first record does not open: without it nothing
-// says how to take the secrets out of the rest.
-var errDamaged = errors.New("its start is damaged")
+// errStart is a tape whose first record does not open: without it nothing says
+// how to take the secrets out of the rest.
+var errStart = errors.New("its start is damaged")
 
 // takeOver brings the tapes that dead recorders left beside db into it. One
 // tape that cannot be read keeps no one from the others, and stays.
@@ -154,7 +165,7 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 		case err == nil, errors.Is(err, store.ErrEnded):
 			os.Remove(o.path)
 			os.Remove(o.keyPath)
-		case errors.Is(err, errNoKey), errors.Is(err, errTorn):
+		case errors.Is(err, errNoKey), errors.Is(err, errStart):
 			_ = closeMute(ctx, db, o, 0)
 		}
 		o.close()
@@ -227,7 +238,7 @@ func lay(ctx context.Context, db *store.DB, path string) error {
 			if o.key == nil {
 				err = closeMute(ctx, temp, o, id)
 			} else if err == nil {
-				if err = o.drainInto(ctx, temp, secret, id); errors.Is(err, errTorn) {
+				if err = o.drainInto(ctx, temp, secret, id); errors.Is(err, errStart) {
 					err = closeMute(ctx, temp, o, id)
 				}
 			}

@@ -250,12 +250,107 @@ func TestATapeWithADamagedStartIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		list, err := db.Sessions(t.Context())
-		if err != nil || len(list) != 1 || list[0].State != store.Cut || !strings.Contains(list[0].Reason, errDamaged.Error()) {
+		if err != nil || len(list) != 1 || list[0].State != store.Cut || !strings.Contains(list[0].Reason, errStart.Error()) {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
 		db.Close()
 		if _, err := os.Stat(tape.path); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDamageInTheMiddle turns a bit over in each place of a record in the
+// middle of a tape: what stands before and behind it is recovered, and the
+// session says where it is damaged.
+func TestDamageInTheMiddle(t *testing.T) {
+	tape := create(t)
+	appendTo(t, tape, store.Out, "one\ntw")
+	from := tape.length.Load()
+	appendTo(t, tape, store.Out, "o\nthree\nfo")
+	to := tape.length.Load()
+	appendTo(t, tape, store.Out, "ur\nfive\n")
+	tape.Finish(&store.Exit{})
+	whole, err := os.ReadFile(tape.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	openStore(t, tape.db).Close()
+	kill(t, tape)
+	for at := from; at < to; at++ {
+		b := bytes.Clone(whole)
+		b[at] ^= 1 << (at % 8)
+		if err := os.WriteFile(tape.path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db, err := Open(t.Context(), tape.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, got := frames(t, db)
+		want := []frame{{store.Out, "one", store.LF}, {store.Out, "tw", store.None}, {store.Out, "ur", store.LF}, {store.Out, "five", store.LF}}
+		if reason := fmt.Sprintf("its tape is damaged at byte %d: %d bytes cannot be read", from, to-from); s.State != store.Cut || s.Reason != reason || !slices.Equal(got, want) {
+			t.Errorf("byte %d: %s, %s, %+v", at-from, s.State, s.Reason, got)
+		}
+		db.Close()
+	}
+}
+
+// TestRoomThatWasNeverWritten: a crash of the machine can leave zeros at the end
+// of a tape, which are no damage.
+func TestRoomThatWasNeverWritten(t *testing.T) {
+	tape := create(t)
+	appendTo(t, tape, store.Out, "one\n")
+	if err := os.Truncate(tape.path, tape.length.Load()+5000); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, tape)
+	db, err := OpenWrite(t.Context(), tape.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if s, got := frames(t, db); s.Reason != killed || len(got) != 1 {
+		t.Errorf("%s, %d frames", s.Reason, len(got))
+	}
+}
+
+// TestADamagedHeaderIsTold: the session is recovered by the name of its tape, or
+// listed when the tape cannot be read.
+func TestADamagedHeaderIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		at     int64
+		reason string
+		frames int64
+	}{
+		"magic": {0, "its tape is not as it was left: the header is damaged", 1},
+		"id":    {20, "its tape is not as it was left: it belongs to session ", 1},
+		"newer": {8, "cannot be read: it was written by a newer agentrec", 0},
+	} {
+		tape := create(t)
+		appendTo(t, tape, store.Out, "one\n")
+		b, err := os.ReadFile(tape.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[c.at] ^= 2
+		if err := os.WriteFile(tape.path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kill(t, tape)
+		for _, open := range []func(context.Context, string) (*store.DB, error){Open, OpenWrite} {
+			db, err := open(t.Context(), tape.db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := db.Find(t.Context(), "")
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if s.State != store.Cut || !strings.Contains(s.Reason, c.reason) || s.Count() != c.frames {
+				t.Errorf("%s: %s: %s, %d frames", name, s.State, s.Reason, s.Count())
+			}
+			db.Close()
 		}
 	}
 }
