@@ -1,10 +1,11 @@
-"""A model without a model: answers OpenAI chat completions by rules, as SSE.
+"""A model without a model: answers three kinds of LLM request by rules, as SSE.
 
 usage: model.py PORTFILE    writes its port there and serves until it is ended.
 
-The last message decides. After a tool result the answer is a text that holds
-it; a question about the weather, or for a listing, calls the tool that fits if
-it is offered; anything else is greeted. One line a request goes to stdout.
+OpenAI chat completions and Responses, and Anthropic Messages. The last message
+decides. After a tool result the answer is a text that holds it; a question
+about the weather, or for a listing, calls the tool that fits if it is offered;
+anything else is greeted. One line a request goes to stdout.
 """
 
 import http.server
@@ -12,64 +13,127 @@ import json
 import re
 import sys
 
+LISTING = "printf 'one\\ntwo\\n'"
+# The tool that runs a command, by the name each agent gives it.
+SHELLS = {"bash": "command", "Bash": "command", "exec_command": "cmd"}
 
-def chunks(body):
-    messages = body.get("messages", [])
-    last = messages[-1] if messages else {}
-    text = last.get("content") or ""
-    if isinstance(text, list):
-        text = " ".join(part.get("text", "") for part in text)
-    offered = [t["function"]["name"] for t in body.get("tools", [])]
-    if last.get("role") == "tool":
-        return [{"content": "It is "}, {"content": text.strip()}, {"content": ", as asked."}]
+
+def plain(content):
+    """The text of a message's content, whatever shape that has."""
+    if isinstance(content, list):
+        return " ".join(part.get("text") or plain(part.get("content")) for part in content if isinstance(part, dict))
+    return content or ""
+
+
+def answer(text, result, offered):
+    """What the model says: pieces of text, or a tool's name with arguments."""
+    if result:
+        return ["It is ", text.strip(), ", as asked."], None
     city = re.search(r"weather in (\w+)", text, re.I)
     if city and "get_weather" in offered:
-        return call("get_weather", {"city": city.group(1)})
-    if "listing" in text and "bash" in offered:
-        return call("bash", {"command": "printf 'one\\ntwo\\n'"})
-    return [{"content": "Hello, "}, {"content": "I am "}, {"content": "a script."}]
+        return [], ("get_weather", {"city": city.group(1)})
+    for shell, key in SHELLS.items():
+        if "listing" in text and shell in offered:
+            return [], (shell, {key: LISTING})
+    return ["Hello, ", "I am ", "a script."], None
 
 
-def call(name, arguments):
-    text = json.dumps(arguments)
-    half = len(text) // 2
-    return [
-        {"reasoning_content": "A tool can tell."},
-        {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": name, "arguments": ""}}]},
-        {"tool_calls": [{"index": 0, "function": {"arguments": text[:half]}}]},
-        {"tool_calls": [{"index": 0, "function": {"arguments": text[half:]}}]},
-    ]
+def chat(body):
+    """OpenAI chat completions: (event name, data) after each other."""
+    last = (body.get("messages") or [{}])[-1]
+    texts, call = answer(plain(last.get("content")), last.get("role") == "tool", [t["function"]["name"] for t in body.get("tools") or []])
+    deltas = [{"content": text} for text in texts]
+    if call:
+        text = json.dumps(call[1])
+        half = len(text) // 2
+        deltas = [
+            {"reasoning_content": "A tool can tell."},
+            {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": call[0], "arguments": ""}}]},
+            {"tool_calls": [{"index": 0, "function": {"arguments": text[:half]}}]},
+            {"tool_calls": [{"index": 0, "function": {"arguments": text[half:]}}]},
+        ]
+    head = {"id": "cmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "mock-model"}
+    for delta in deltas:
+        yield None, {**head, "choices": [{"index": 0, "delta": delta}]}
+    yield None, {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if call else "stop"}]}
+    yield None, {**head, "choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
+
+
+def responses(body):
+    """OpenAI Responses."""
+    last = (body.get("input") or [{}])[-1]
+    result = last.get("type") == "function_call_output"
+    text = plain(last.get("output" if result else "content"))
+    texts, call = answer(text, result, [t.get("name") for t in body.get("tools") or []])
+    if result:
+        texts[1] = text.rpartition("Output:")[2].strip()  # less how long it took
+    whole = {"id": "resp_1", "object": "response", "created_at": 1, "model": "mock-model", "status": "in_progress", "output": []}
+    yield "response.created", {"response": whole}
+    if call:
+        item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": call[0], "arguments": json.dumps(call[1])}
+        yield "response.output_item.added", {"output_index": 0, "item": {**item, "arguments": "", "status": "in_progress"}}
+        yield "response.function_call_arguments.delta", {"output_index": 0, "item_id": "fc_1", "delta": item["arguments"]}
+    else:
+        item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "".join(texts), "annotations": []}]}
+        yield "response.output_item.added", {"output_index": 0, "item": {**item, "content": [], "status": "in_progress"}}
+        for text in texts:
+            yield "response.output_text.delta", {"output_index": 0, "content_index": 0, "item_id": "msg_1", "delta": text}
+    item["status"] = "completed"
+    yield "response.output_item.done", {"output_index": 0, "item": item}
+    usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 120}
+    yield "response.completed", {"response": {**whole, "status": "completed", "output": [item], "usage": usage}}
+
+
+def messages(body):
+    """Anthropic Messages."""
+    last = (body.get("messages") or [{}])[-1]
+    parts = last.get("content") if isinstance(last.get("content"), list) else []
+    result = any(part.get("type") == "tool_result" for part in parts)
+    texts, call = answer(plain(last.get("content")), result, [t.get("name") for t in body.get("tools") or []])
+    usage = {"input_tokens": 100, "output_tokens": 20}
+    yield "message_start", {"message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "mock-model", "content": [], "stop_reason": None, "usage": usage}}
+    block = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": {}} if call else {"type": "text", "text": ""}
+    yield "content_block_start", {"index": 0, "content_block": block}
+    for text in texts:
+        yield "content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}}
+    if call:
+        yield "content_block_delta", {"index": 0, "delta": {"type": "input_json_delta", "partial_json": json.dumps(call[1])}}
+    yield "content_block_stop", {"index": 0}
+    yield "message_delta", {"delta": {"stop_reason": "tool_use" if call else "end_turn"}, "usage": usage}
+    yield "message_stop", {}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        print(self.path, len(body.get("messages", [])), "messages", flush=True)
-        self.send_response(200)
+        print(self.path, len(body.get("messages") or body.get("input") or []), "messages", flush=True)
+        path = self.path.partition("?")[0]
+        if path.endswith("/count_tokens"):
+            return self.whole({"input_tokens": 100})
         if not body.get("stream"):
             # phi 0.20 asks a judge whether the task is done, until it is.
             verdict = {"role": "assistant", "content": '{"done": true, "reason": "it is"}'}
-            answer = json.dumps({"choices": [{"index": 0, "message": verdict, "finish_reason": "stop"}]}).encode()
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-            return
+            return self.whole({"choices": [{"index": 0, "message": verdict, "finish_reason": "stop"}]})
+        self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
-        deltas = chunks(body)
-        reason = "tool_calls" if "tool_calls" in deltas[-1] else "stop"
-        for delta in deltas:
-            self.event({"choices": [{"index": 0, "delta": delta}]})
-        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-        self.event({"choices": [], "usage": usage})
-        self.wfile.write(b"data: [DONE]\n\n")
+        wire = responses if path.endswith("/responses") else messages if path.endswith("/messages") else chat
+        for name, data in wire(body):
+            if name:
+                self.wfile.write(f"event: {name}\n".encode())
+                data = {"type": name, **data}
+            self.wfile.write(b"data: " + json.dumps(data).encode() + b"\n\n")
+            self.wfile.flush()
+        if wire is chat:
+            self.wfile.write(b"data: [DONE]\n\n")
 
-    def event(self, fields):
-        fields = {"id": "cmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "mock-model", **fields}
-        self.wfile.write(b"data: " + json.dumps(fields).encode() + b"\n\n")
-        self.wfile.flush()
+    def whole(self, fields):
+        text = json.dumps(fields).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
 
     def log_message(self, *_):
         pass

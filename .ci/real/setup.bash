@@ -79,6 +79,19 @@ diverged() {
   grep -q -- "$2" "$1"/* || { cat "$1"/*; fail "no report in $1 names $2"; }
 }
 
+# alone ARGS...: begins the calling script again where nothing but loopback can be
+# reached, if the system lets us; what it installs must be there by now.
+alone() {
+  [ -z "${AGENTREC_REAL_ALONE:-}" ] || return 0
+  if ! unshare -rn ip link set lo up 2>/dev/null; then
+    say 'with the network: it can not be taken away here'
+    return 0
+  fi
+  rm -rf "$tmp"
+  export AGENTREC_REAL_ALONE=yes
+  exec unshare -rn sh -c 'ip link set lo up && exec bash "$@"' sh "$0" "$@"
+}
+
 # answers: starts the scripted model; $model is its base URL and
 # $tmp/model.log gets a line a request.
 answers() {
