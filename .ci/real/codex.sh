@@ -30,16 +30,6 @@ run() {
   (cd "$tmp/home/work" && HOME=$tmp/home CODEX_HOME=$tmp/home/.codex MOCK_API_KEY=$secret timeout 60 "$@") >"$file" 2>"$file.err"
 }
 
-# read DATABASE DIALECT SHAPE: what a recording must be read as
-sound() {
-  agentrec ls "$1" --json >"$tmp/ls"
-  grep -q "\"dialect\":\"$2\"" "$tmp/ls" || { cat "$tmp/ls"; fail "$1 was not recognised as $2"; }
-  grep -q "$3" "$tmp/ls" || { cat "$tmp/ls"; fail "$1: not $3"; }
-  agentrec check --only protocol "$1" || fail "$1: findings in a sound conversation"
-  agentrec stats --json "$1" >"$tmp/stats"
-  ! grep -E '"label":"(json|text)"' "$tmp/stats" || fail "$1: frames without a label"
-}
-
 # app-server
 db=$tmp/server.db
 client() { # FILE PROMPT DECISION AGENT...

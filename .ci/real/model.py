@@ -86,10 +86,13 @@ def responses(body):
 
 def messages(body):
     """Anthropic Messages."""
-    last = (body.get("messages") or [{}])[-1]
-    parts = last.get("content") if isinstance(last.get("content"), list) else []
-    result = any(part.get("type") == "tool_result" for part in parts)
-    texts, call = answer(plain(last.get("content")), result, [t.get("name") for t in body.get("tools") or []])
+    parts = []  # Claude Code sends reminders as messages of their own, before and after the prompt
+    for message in body.get("messages") or []:
+        content = message.get("content")
+        parts = [] if message["role"] == "assistant" else parts + (content if isinstance(content, list) else [{"type": "text", "text": content}])
+    results = [part for part in parts if part.get("type") == "tool_result"]
+    result = bool(results)
+    texts, call = answer(plain(results or parts), result, [t.get("name") for t in body.get("tools") or []])
     usage = {"input_tokens": 100, "output_tokens": 20}
     yield "message_start", {"message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "mock-model", "content": [], "stop_reason": None, "usage": usage}}
     block = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": {}} if call else {"type": "text", "text": ""}

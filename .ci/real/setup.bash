@@ -67,6 +67,17 @@ whole() {
   absent "$secret" "$tmp/frames"
 }
 
+# sound DATABASE DIALECT SHAPE: the recording is read as that dialect, ls has the
+# SHAPE, nothing is found in it, and every frame has a label.
+sound() {
+  agentrec ls "$1" --json >"$tmp/ls"
+  grep -q "\"dialect\":\"$2\"" "$tmp/ls" || { cat "$tmp/ls"; fail "$1 was not recognised as $2"; }
+  grep -q -- "$3" "$tmp/ls" || { cat "$tmp/ls"; fail "$1: not $3"; }
+  agentrec check --only protocol "$1" || fail "$1: findings in a sound conversation"
+  agentrec stats --json "$1" >"$tmp/stats"
+  ! grep -E '"label":"(json|text|empty)"' "$tmp/stats" || fail "$1: frames without a label"
+}
+
 # passed DIRECTORY, diverged DIRECTORY TEXT: what the reports in it say. Clients
 # end their agent with a signal and ignore its status, so the verdict is there.
 passed() {
