@@ -99,6 +99,12 @@ func readings(r *dialect.Reading) []*dialect.Reading {
 			out = append(out, readings(&r.Members[i])...)
 		}
 		return out
+	case len(r.Parts) > 0:
+		var out []*dialect.Reading
+		for i := range r.Parts {
+			out = append(out, &r.Parts[i])
+		}
+		return out
 	}
 	return []*dialect.Reading{r}
 }

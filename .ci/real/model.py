@@ -14,8 +14,8 @@ import re
 import sys
 
 LISTING = "printf 'one\\ntwo\\n'"
-# The tool that runs a command, by the name each agent gives it.
-SHELLS = {"bash": "command", "Bash": "command", "exec_command": "cmd"}
+# What makes a listing, by the name that each agent gives its tool for it.
+LISTERS = {"bash": {"command": LISTING}, "Bash": {"command": LISTING}, "exec_command": {"cmd": LISTING}, "list_files": {"path": "."}}
 
 
 def plain(content):
@@ -32,9 +32,9 @@ def answer(text, result, offered):
     city = re.search(r"weather in (\w+)", text, re.I)
     if city and "get_weather" in offered:
         return [], ("get_weather", {"city": city.group(1)})
-    for shell, key in SHELLS.items():
-        if "listing" in text and shell in offered:
-            return [], (shell, {key: LISTING})
+    for tool, arguments in LISTERS.items():
+        if "listing" in text and tool in offered:
+            return [], (tool, arguments)
     return ["Hello, ", "I am ", "a script."], None
 
 

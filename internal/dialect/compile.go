@@ -63,7 +63,7 @@ func compile(t *table, source []byte, find func(name string) (*table, []byte, er
 
 // engineVersion is part of every table's version: derived data made by an older
 // engine is not used.
-const engineVersion = "1\n"
+const engineVersion = "2\n"
 
 // extend lays a table over the one that it extends.
 func extend(t *table, source []byte, find func(string) (*table, []byte, error), depth int) (*table, []byte, error) {

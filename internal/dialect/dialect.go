@@ -97,6 +97,7 @@ type Reading struct {
 	Usage    Usage  // tokens and cost, where the frame tells them
 
 	Members []Reading // of a batch: its members' readings, the first 1024
+	Parts   []Reading // of a frame that is split: what each element shows, in the place of what the frame shows; roles and ids are the frame's
 	Inner   *Reading  // of a frame that carries another protocol's frame
 }
 

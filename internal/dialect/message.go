@@ -45,7 +45,7 @@ func (p Part) String() string {
 		return "[" + p.Binary.String() + "]"
 	case p.URL != "":
 		return "[" + p.Kind + " " + p.URL + "]"
-	case p.Text != "":
+	case p.Text != "" || slices.Contains(textKinds, p.Kind):
 		return p.Text
 	}
 	return "[" + p.Kind + "]"
@@ -59,6 +59,7 @@ const (
 )
 
 var (
+	textKinds    = []string{"text", "input_text", "output_text"}
 	messageRoles = []string{"system", "user", "assistant", "developer", "tool", "function", "model", "toolResult"}
 	// rustRoles are the names of messages that are written as {"User": {...}}.
 	rustRoles = map[string]string{"System": "system", "User": "user", "Assistant": "assistant", "Developer": "developer", "Tool": "tool"}

@@ -92,6 +92,17 @@ func (m *Message) call(token []byte) {
 	}
 }
 
+// unquoted returns arguments as JSON: a string that holds an object or an array
+// is taken out of its quotes.
+func unquoted(token []byte) string {
+	if len(token) >= 4 && token[0] == '"' && (token[1] == '{' || token[1] == '[') {
+		if s := decode(token); Valid([]byte(s)) {
+			return s
+		}
+	}
+	return share(token)
+}
+
 // argsOf returns arguments as JSON: a string that holds JSON is taken out of
 // its quotes.
 func argsOf(token []byte) string {
@@ -217,5 +228,5 @@ func partText(token []byte) (text string, ok bool) {
 		return "", false
 	}
 	p := m.Parts[0]
-	return p.String(), p.Text != "" || p.URL != "" || p.Binary != nil || slices.Contains(binaryKinds, p.Kind)
+	return p.String(), slices.Contains(textKinds, p.Kind) || p.Text != "" || p.URL != "" || p.Binary != nil || slices.Contains(binaryKinds, p.Kind)
 }

@@ -79,6 +79,9 @@ func (d *Dialect) read(stream store.Stream, f frame) Reading {
 	out.Ends = r.ends.of(f)
 	out.Failed = r.failed.of(f)
 	r.show(&out, f)
+	if r.split != nil {
+		out.Parts = d.readParts(stream, f, f.spans[r.split.slot])
+	}
 	if r.inner != nil {
 		d.readInner(&out, f)
 	}
@@ -102,7 +105,7 @@ func (r *Rule) show(out *Reading, f frame) {
 	out.Part = text(r.part, f)
 	out.CallID = text(r.call, f)
 	out.Name = text(r.tool, f)
-	out.Args = share(r.args.get(f))
+	out.Args = unquoted(r.args.get(f))
 }
 
 // readInner reads the frame within a frame and shows what it shows.

@@ -27,7 +27,7 @@ type Rule struct {
 	Role     Role
 	Class    Class
 	First    bool         // only the first of a turn counts (phi tool_result)
-	Turn     bool         // of a request: it begins a turn, and its response, whatever it says, ends it
+	Turn     bool         // of a request: it begins a turn, and its response, whatever it says, ends it; of a notification: it begins a turn if none is open
 	Idle     bool         // of a request: the agent reads it between turns only and swallows it in one (phi)
 	Cancels  Scope        // of a cancel: what it aims at
 	Answered bool         // of a cancel: its target is still answered (ACP, codex, phi; not MCP)
@@ -55,6 +55,7 @@ type Rule struct {
 	call         []template
 	tool         []template
 	args         pick
+	split        *expr
 	agent        []template
 	usage        *usageRule
 	slots        Paths
@@ -211,6 +212,14 @@ func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
 	try(e)
 	r.failed, e = c.fact(f.Failed)
 	try(e)
+	if f.Split != "" && f.Split != none {
+		at, e := c.expr(f.Split)
+		try(e)
+		if e == nil && at.path != "" {
+			try(c.fail("the path of split must be plain keys, such as message.content"))
+		}
+		r.split = &at
+	}
 	if f.Usage != nil {
 		r.usage = &usageRule{}
 		for _, w := range f.Usage.SoFar {

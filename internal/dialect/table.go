@@ -70,6 +70,7 @@ type family struct {
 	Call         list            `yaml:"call"`
 	Tool         list            `yaml:"tool"`
 	Args         list            `yaml:"args"`
+	Split        string          `yaml:"split"`
 	Agent        list            `yaml:"agent"`
 	Usage        *usageSpec      `yaml:"usage"`
 	Slots        []slotSpec      `yaml:"slots" merge:"add"`

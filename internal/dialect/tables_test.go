@@ -27,7 +27,7 @@ var conversations = []conversation{
 	{file: "acp__ts24-client__ts24-rich-agent", dialect: "acp", sure: 2, ends: 7, calls: 4},
 	{file: "acp__raw-v2-client__ts19-dual-version-agent", dialect: "acp2", sure: 2, ends: 2},
 	{file: "mcp__sdk-1.32.2-client__server-everything", dialect: "mcp", sure: 1, calls: 11, cut: []string{"7"}},
-	{file: "mcp__client-2.3.1-auto__server-2.3.1__main-process-mrtr", dialect: "mcp", sure: 1, calls: 3, cut: []string{"0"}},
+	{file: "mcp__client-2.3.1-auto__server-2.3.1__main-process-mrtr", dialect: "mcp", sure: 1, calls: 3, cut: []string{"0", "st-e20c17a6-2e1b-4d49-8f0f-b59a3d3c15c3"}},
 	{file: "mcp__client-2.3.1-auto__server-2.3.1__probe-process", dialect: "mcp", sure: 1},
 	{file: "mcp__inspector-2.12-cli-modern-era__server-2.3.1", dialect: "mcp", sure: 1, open: []int{2}, calls: 1},
 	{file: "pi-1.6.0", dialect: "pi", sure: 50, ends: 1, calls: 1},
@@ -59,9 +59,11 @@ func TestConversations(t *testing.T) {
 				}
 				switch r.Shows {
 				case ShowsCall:
-					called[r.CallID] = true
-					if r.CallID == "" || r.Name == "" {
-						t.Errorf("line %d: a call without id or name: %s", i, l.raw)
+					if r.CallID == "" && r.Together == "" || r.Name == "" {
+						t.Errorf("line %d: a call without id, group or name: %s", i, l.raw)
+					}
+					if r.CallID != "" {
+						called[r.CallID] = true
 					}
 				case ShowsResult:
 					results[r.CallID] = true

@@ -65,7 +65,7 @@ func slotMark(s Slot, raw []byte) string {
 
 func describe(b *strings.Builder, r Reading) {
 	fmt.Fprintf(b, "%s %s", r.Label, [...]string{"raw", "request", "response", "notification", "cancel"}[r.Role])
-	for _, m := range r.Members {
+	for _, m := range append(r.Members, r.Parts...) {
 		b.WriteString(" [")
 		describe(b, m)
 		b.WriteString("]")
@@ -111,7 +111,7 @@ func TestTalks(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no conversations", err)
 	}
-	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "phi-0.20": "phi", "codex-0.171": "codex", "pi-0.74.2": "pi-0.83", "claude-more": "claude", "rpi-0.16": "rpi2"}
+	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "phi-0.20": "phi", "codex-0.171": "codex", "pi-0.74.2": "pi-0.83", "claude-more": "claude", "claude-blocks": "claude", "rpi-0.16": "rpi2"}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,9 @@ const maxSearch = 1024
 func (t *Transcript) call(e *Entry, f store.Frame, x *dialect.Reading, l *lane) {
 	id := callID(e, x)
 	i, ok := l.find(id, x.Together)
+	if !ok && x.CallID == "" && x.Together == "" && (x.Delta || x.Snapshot) {
+		i, ok = l.oldest(t, x.Name) // it says more about a call
+	}
 	if ok {
 		c := &t.Calls[i]
 		ok = c.Turn == e.Turn && (c.ResultSeq == 0 || x.Role != dialect.Request)
@@ -51,6 +54,11 @@ func (t *Transcript) result(e *Entry, f store.Frame, x *dialect.Reading, l *lane
 	if c.ResultSeq > 0 {
 		return
 	}
+	if x.Role == dialect.Response {
+		if l.answered = append(l.answered, i); len(l.answered) > maxSearch {
+			l.answered = l.answered[1:]
+		}
+	}
 	c.ResultSeq, c.End = f.Seq, f.Time
 	for n, o := range l.open[:min(len(l.open), maxSearch)] {
 		if o == i {
@@ -76,10 +84,15 @@ func (t *Transcript) resultOf(e *Entry, x *dialect.Reading, l *lane, k *Link) (i
 			return 0, false
 		}
 	}
-	for _, i := range l.open[:min(len(l.open), maxSearch)] {
-		if x.Name == "" || t.Calls[i].Name == x.Name {
+	// The agent may say itself how a call ended that the client has answered.
+	for n, i := range l.answered {
+		if c := &t.Calls[i]; x.Role == dialect.Notification && c.Turn == e.Turn && c.Name == x.Name {
+			l.answered = append(l.answered[:n], l.answered[n+1:]...)
 			return i, true
 		}
+	}
+	if i, ok := l.oldest(t, x.Name); ok {
+		return i, true
 	}
 	for i := len(t.Calls) - 1; i >= max(0, len(t.Calls)-maxSearch); i-- {
 		c := &t.Calls[i]
@@ -88,6 +101,24 @@ func (t *Transcript) resultOf(e *Entry, x *dialect.Reading, l *lane, k *Link) (i
 		}
 	}
 	return 0, false
+}
+
+// oldest returns the oldest open call of a name, of any when it is "".
+func (l *lane) oldest(t *Transcript, name string) (int32, bool) {
+	for _, i := range l.open[:min(len(l.open), maxSearch)] {
+		if name == "" || t.Calls[i].Name == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// goesOn takes a response to a call that is no result and names an id: under
+// that the call goes on, in another request.
+func (t *Transcript) goesOn(l *lane, call int32, id string) {
+	if id = clip(id, maxName); id != "" {
+		l.calls[strings.Clone(id)] = call
+	}
 }
 
 func (l *lane) find(id, together string) (int32, bool) {

@@ -29,6 +29,9 @@ func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 	if e.Shows == 0 {
 		e.Shows = toShows(kind)
 	}
+	if answered == KindCall && kind != dialect.ShowsResult {
+		t.goesOn(l, t.Entries[k.Request.Seq-1].Part-1, x.CallID)
+	}
 	if kind != dialect.ShowsNothing && kind != dialect.ShowsLog && !folds(kind) {
 		l.breakFolds(foldKey{})
 	}

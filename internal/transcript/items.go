@@ -259,7 +259,7 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 			first, told = a, true
 		}
 	}
-	x, raw, err := t.reading(ctx, first, it.Kind)
+	x, raw, err := t.reading(ctx, first, it.Kind, it.ID)
 	if err != nil {
 		return c, err
 	}
@@ -273,13 +273,22 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 		if told || x.Shows == dialect.ShowsCall {
 			c.Args = cut(x.Args)
 		}
+	case KindPermission:
+		c.Text, c.Args = cut(x.Text), cut(x.Args)
+		if x.CallID != "" && (x.Text == "" || x.Text == x.CallID) {
+			text, err := t.titleOf(ctx, it, x.CallID)
+			if err != nil {
+				return c, err
+			}
+			c.Text = cut(text)
+		}
 	default:
 		c.Text, c.Args = cut(x.Text), cut(x.Args)
 	}
 	if it.Answer == 0 {
 		return c, nil
 	}
-	y, raw, err := t.reading(ctx, it.Answer, it.Kind)
+	y, raw, err := t.reading(ctx, it.Answer, it.Kind, it.ID)
 	if err != nil {
 		return c, err
 	}
@@ -300,9 +309,32 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 	return c, nil
 }
 
+// titleOf returns what the call that a permission is asked for is called: its
+// title, or its tool, or else its id.
+func (t *Transcript) titleOf(ctx context.Context, it Item, id string) (string, error) {
+	for i := len(t.Calls) - 1; i >= 0; i-- {
+		c := &t.Calls[i]
+		if c.ID != clip(id, maxName) || t.Conversation(c.Conversation) != it.Conversation {
+			continue
+		}
+		x, _, err := t.reading(ctx, c.Seq, KindCall, c.ID)
+		switch {
+		case err != nil:
+			return "", err
+		case x.Text != "":
+			return x.Text, nil
+		case c.Name != "":
+			return c.Name, nil
+		}
+		break
+	}
+	return id, nil
+}
+
 // reading reads a frame and returns the reading in it that makes an item of
-// the kind, and its bytes; neither for a giant.
-func (t *Transcript) reading(ctx context.Context, seq int64, kind Kind) (dialect.Reading, string, error) {
+// the kind (of the call with that id, if one is there), and its bytes; neither
+// for a giant.
+func (t *Transcript) reading(ctx context.Context, seq int64, kind Kind, id string) (dialect.Reading, string, error) {
 	f, err := t.Session.Frame(ctx, seq)
 	if err != nil {
 		return dialect.Reading{}, "", fmt.Errorf("reading frame %d: %w", seq, err)
@@ -312,10 +344,14 @@ func (t *Transcript) reading(ctx context.Context, seq int64, kind Kind) (dialect
 	}
 	r := t.Dialect.Read(f.Stream, f.Raw)
 	best := r
-	found := false
+	found, exact := false, false
 	each(&r, func(_ int, x *dialect.Reading) {
-		if !found && x.Shows != "" && KindOf(Entry{Stream: f.Stream, Shows: toShows(x.Shows)}) == kind {
-			best, found = *x, true
+		if x.Shows == "" || KindOf(Entry{Stream: f.Stream, Shows: toShows(x.Shows)}) != kind {
+			return
+		}
+		this := id != "" && clip(x.CallID, maxName) == id
+		if !found || this && !exact {
+			best, found, exact = *x, true, this
 		}
 	})
 	return best, string(f.Raw), nil

@@ -35,6 +35,9 @@ type lane struct {
 	calls   map[string]int32  // the newest call by id
 	groups  map[string]int32  // the newest call by Together
 	open    []int32           // calls without a result, oldest first
+	// calls whose result the client sent and the agent has not repeated, the
+	// youngest ones, oldest first
+	answered []int32
 }
 
 type foldKey struct {
@@ -113,10 +116,16 @@ func (t *Transcript) push(e Entry, label string, size int64) {
 	t.Entries = append(t.Entries, e)
 }
 
-// each calls do for every reading that a frame consists of: itself, or the
-// members of a batch. What an inner frame shows, the outer one shows.
+// each calls do for every reading that a frame consists of: itself, its parts,
+// or the members of a batch. What an inner frame shows, the outer one shows.
 func each(r *dialect.Reading, do func(member int, x *dialect.Reading)) {
-	if len(r.Members) == 0 {
+	switch {
+	case len(r.Members) > 0:
+	case len(r.Parts) > 0:
+		for i := range r.Parts {
+			do(0, &r.Parts[i])
+		}
+	default:
 		do(0, r)
 	}
 	for i := range r.Members {
