@@ -6,21 +6,14 @@
 need node
 need npm
 
-dir=$cache/mcp-1.32.2
-if [ ! -f "$dir/installed" ]; then
-  [ "$(left)" -gt 30 ] || skip 'no time left to install the SDK'
-  mkdir -p "$dir"
-  npm install --prefix "$dir" --ignore-scripts --no-audit --no-fund --loglevel=error \
-    @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/server-everything@2026.8.31 >/dev/null
-  : >"$dir/installed"
-fi
-server="$dir/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+mcp_sdk
+server="$sdk/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
 # client FILE COMMAND...: one run of the client with that server
 client() {
   local file=$1
   shift
-  (cd "$tmp/home" && HOME=$tmp/home timeout 60 node "$here/mcp_client.mjs" "$dir" "$@") >"$file"
+  (cd "$tmp/home" && HOME=$tmp/home timeout 60 node "$here/mcp_client.mjs" "$sdk" "$@") >"$file"
 }
 
 db=$tmp/mcp.db

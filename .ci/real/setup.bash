@@ -90,6 +90,18 @@ diverged() {
   grep -q -- "$2" "$1"/* || { cat "$1"/*; fail "no report in $1 names $2"; }
 }
 
+# mcp_sdk: installs the MCP SDK and its reference server; $sdk is their directory.
+mcp_sdk() {
+  sdk=$cache/mcp-1.32.2
+  if [ ! -f "$sdk/installed" ]; then
+    [ "$(left)" -gt 30 ] || skip 'no time left to install the MCP SDK'
+    mkdir -p "$sdk"
+    npm install --prefix "$sdk" --ignore-scripts --no-audit --no-fund --loglevel=error \
+      @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/server-everything@2026.8.31 >/dev/null
+    : >"$sdk/installed"
+  fi
+}
+
 # alone ARGS...: begins the calling script again where nothing but loopback can be
 # reached, if the system lets us; what it installs must be there by now.
 alone() {

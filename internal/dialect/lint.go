@@ -22,6 +22,7 @@ func (d *Dialect) Lint() (warnings, notes []string) {
 			case r.Role == Request && len(r.id) == 0 && len(r.key) == 0:
 				warnings = append(warnings, fmt.Sprintf("family %s (%s) is a request that nothing can answer: write id or key", r.Family, r.Stream))
 			}
+			warnings = append(warnings, misplaced(r)...)
 			answerable = answerable || r.refusal != nil || !d.asks()
 		}
 	}
@@ -29,6 +30,21 @@ func (d *Dialect) Lint() (warnings, notes []string) {
 		notes = append(notes, "a replay cannot tell a client no: write refuse, the shape of the protocol's error")
 	}
 	return warnings, notes
+}
+
+// misplaced names what a rule says that has no effect in its role.
+func misplaced(r *Rule) []string {
+	var out []string
+	say := func(wrong bool, key, where string) {
+		if wrong {
+			out = append(out, fmt.Sprintf("family %s (%s) says %s, which means something %s only", r.Family, r.Stream, key, where))
+		}
+	}
+	say(r.Idle && r.Role != Request, "idle", "of a request")
+	say(r.Turn && r.Role != Request && r.Role != Notification, "turn", "of a request or a notification")
+	say(r.split != nil && r.Role != Notification, "split", "of a notification")
+	say(r.First && r.Role != Response, "first", "of a response")
+	return out
 }
 
 // asks reports whether the client has requests.
