@@ -55,7 +55,7 @@ match instead of the level of all frames, ignore and ignore-value besides those
 of all frames. On the command line that is --label 'run:ignore=config.**'.
 
 "db" also says which recording the commands read that are given none. Paths in
-"db" are relative to the file. A name that is no flag is an error. On Unix a
+"db" and "dialect" are relative to the file. A name that is no flag is an error. On Unix a
 file that belongs to someone else is not read.`
 
 // newSettingsTopic is a page of help: agentrec help settings.
@@ -225,7 +225,7 @@ func valueOf(node *yaml.Node, path, key string) (value, error) {
 			return v, fmt.Errorf("%s:%d: %s: want a value or a list of values", path, n.Line, key)
 		}
 		text := n.Value
-		if key == "db" && !filepath.IsAbs(text) {
+		if (key == "db" || key == "dialect" && isPath(text)) && !filepath.IsAbs(text) {
 			text = filepath.Join(filepath.Dir(path), text)
 		}
 		v.list = append(v.list, text)
@@ -234,6 +234,12 @@ func valueOf(node *yaml.Node, path, key string) (value, error) {
 		return v, fmt.Errorf("%s:%d: db: want one file", path, node.Line)
 	}
 	return v, nil
+}
+
+// isPath tells a table file, or a folder of them, from a dialect's name.
+func isPath(dialect string) bool {
+	ext := filepath.Ext(dialect)
+	return strings.ContainsAny(dialect, `/\`) || ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
 // labels reads what holds for frames of single labels, in the form of the flag:

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"agentrec/internal/tape"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -147,7 +148,7 @@ func checkFile(ctx context.Context, file string, o *checkOptions, found func(Fin
 		list = []*store.Session{s}
 	}
 	for _, s := range list {
-		d, err := dialectOf(ctx, s, o.Dialect)
+		d, err := transcript.DialectOf(ctx, s, o.Dialect)
 		if err != nil {
 			return err
 		}

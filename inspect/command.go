@@ -59,5 +59,10 @@ func sessionFlag(cmd *cobra.Command, session *string) {
 	cmd.Flags().StringVar(session, "session", "", "which session: its number, name or id, or last")
 }
 
+// dialectFlag adds --dialect to a command that reads frames by their protocol.
+func dialectFlag(cmd *cobra.Command, dialect *string) {
+	cmd.Flags().StringVar(dialect, "dialect", "", "read the frames by this `DIALECT`: a name, a table file, or a folder of tables")
+}
+
 // fileArg returns the recording that a command's words name.
 func fileArg(args []string) string { return fileOf(args, os.Getenv) }

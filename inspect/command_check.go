@@ -70,7 +70,7 @@ session, uid, seq, line, place, rule, level (also ok, for good news) and message
 	f.StringVar(&o.Format, "format", formatText, "how to print: "+strings.Join(checkFormats, ", "))
 	f.BoolVar(&asJSON, "json", false, "the same as --format json")
 	f.StringArrayVar(&o.Rules, "rule", nil, "a regular expression; what it matches (or its first group) is a secret")
-	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect, or table file")
+	dialectFlag(cmd, &o.Dialect)
 	sessionFlag(cmd, &o.Session)
 	colorFlag(cmd, &o.Color)
 	return cmd

@@ -42,7 +42,7 @@ path, a, b) and "frames" that one side has more of (turn, label, a, b).`,
 	f := cmd.Flags()
 	f.StringArrayVar(&ignore, "ignore", nil, "leave out this place: keys joined by dots, * for any one, ** for any number")
 	f.BoolVar(&o.NoFrames, "no-frames", false, "do not count which kinds of frames there were")
-	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect: a name or a file")
+	dialectFlag(cmd, &o.Dialect)
 	f.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")
 	colorFlag(cmd, &o.Color)
 	return cmd

@@ -46,6 +46,7 @@ timeline, with no script and nothing fetched from anywhere.`,
 		},
 	}
 	f := cmd.Flags()
+	dialectFlag(cmd, &o.Dialect)
 	f.StringVar(&o.Session, "session", "", "only this session: its number, name or id, or last")
 	f.BoolVar(&o.NoRedact, "no-redact", false, "leave secrets in that the recording still holds")
 	f.StringVar(&o.Onto, "onto", "", "keep the lines of this text file that say the same")

@@ -52,7 +52,7 @@ the match starts and ends; with --count, object "count", file, session, uid, hit
 	f.BoolVarP(&o.Count, "count", "c", false, "print only the number of hits, a line a session")
 	f.IntVarP(&o.Most, "max", "m", 0, "show at most this many hits of a session")
 	filterFlag(cmd, &filter)
-	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect: a name or a file")
+	dialectFlag(cmd, &o.Dialect)
 	f.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")
 	colorFlag(cmd, &o.Color)
 	return cmd

@@ -33,7 +33,7 @@ working directory. When stdout is no terminal, it prints what show prints.`,
 		},
 	}
 	sessionFlag(cmd, &o.Session)
-	cmd.Flags().StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect: a name or a file")
+	dialectFlag(cmd, &o.Dialect)
 	cmd.Flags().StringVar(&o.Theme, "theme", "auto", "auto, dark, light or mono")
 	colorFlag(cmd, &o.Color)
 	return cmd

@@ -36,6 +36,7 @@ the agentrec that recorded it), edited, unredacted, parent.`,
 			return ls(cmd.Context(), o)
 		},
 	}
+	dialectFlag(cmd, &o.Dialect)
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a session")
 	cmd.Flags().StringVarP(&filter, "filter", "f", "", "only sessions with something that this matches; agentrec help filter explains it")
 	colorFlag(cmd, &o.Color)

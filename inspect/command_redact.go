@@ -36,7 +36,7 @@ changed.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Rules, "rule", nil, "a regular expression; what it matches (or its first group) is a secret")
 	f.StringVar(&o.Session, "session", "", "only this session: its number, name or id, or last")
-	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect, or table file")
+	dialectFlag(cmd, &o.Dialect)
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object a session")
 	return cmd
 }

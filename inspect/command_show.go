@@ -56,7 +56,7 @@ first, then "item" or, with --frames, "frame" and "event".`,
 	f.StringVar(&seq, "seq", "", "only these frames: 12, 12-20, 12- or -20")
 	f.StringVarP(&filter, "filter", "f", "", "only what this matches; agentrec help filter explains it")
 	f.StringVar(&o.Conversation, "conversation", "", "only this conversation of the protocol")
-	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect: a name or a file")
+	dialectFlag(cmd, &o.Dialect)
 	f.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")
 	colorFlag(cmd, &o.Color)
 	return cmd

@@ -36,7 +36,7 @@ count, p50_us, p90_us, p99_us, max_us, slowest (the frame that began the longest
 	}
 	sessionFlag(cmd, &o.Session)
 	filterFlag(cmd, &filter)
-	cmd.Flags().StringVar(&o.Dialect, "dialect", "", "read the frames by this dialect: a name or a file")
+	dialectFlag(cmd, &o.Dialect)
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
 	colorFlag(cmd, &o.Color)
 	return cmd

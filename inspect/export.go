@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"agentrec/internal/tape"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -17,6 +18,7 @@ import (
 type exportOptions struct {
 	File    string
 	Session string // "" is all
+	Dialect string // as LoadSet takes it
 	Onto    string // a text file whose lines are kept where they say the same
 	Output  string // "" is stdout
 	Strip   bool   // a description in the place of binary data
@@ -70,7 +72,7 @@ func export(ctx context.Context, o exportOptions) error {
 	}
 	write := func(w io.Writer) error {
 		if o.HTML {
-			return exportHTML(ctx, w, o.File, list[0])
+			return exportHTML(ctx, w, o, list[0])
 		}
 		for _, s := range list {
 			if err := store.WriteText(ctx, w, s); err != nil {
@@ -90,7 +92,7 @@ func export(ctx context.Context, o exportOptions) error {
 			return err
 		}
 		defer temp.Close()
-		if list, err = onto(ctx, temp, list, old); err != nil {
+		if list, err = onto(ctx, temp, list, old, o.Dialect); err != nil {
 			return err
 		}
 	}
@@ -183,7 +185,7 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 }
 
 // onto lays each session over the old one in the same place of its file.
-func onto(ctx context.Context, temp *store.DB, list []*store.Session, old *store.DB) ([]*store.Session, error) {
+func onto(ctx context.Context, temp *store.DB, list []*store.Session, old *store.DB, dialect string) ([]*store.Session, error) {
 	olds, err := old.Sessions(ctx)
 	if err != nil {
 		return nil, err
@@ -194,7 +196,7 @@ func onto(ctx context.Context, temp *store.DB, list []*store.Session, old *store
 			out = append(out, s)
 			continue
 		}
-		d, err := dialectOf(ctx, s, "")
+		d, err := transcript.DialectOf(ctx, s, dialect)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"agentrec/internal/redact"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -32,7 +33,7 @@ func forOthers(ctx context.Context, db, temp *store.DB, list []*store.Session, o
 }
 
 func forOther(ctx context.Context, temp *store.DB, s *store.Session, key []byte, o exportOptions) (*store.Session, int64, error) {
-	d, err := dialectOf(ctx, s, "")
+	d, err := transcript.DialectOf(ctx, s, o.Dialect)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -122,7 +122,7 @@ func (g *grepper) file(ctx context.Context, file string) error {
 
 // session searches one session and returns the number of hits.
 func (g *grepper) session(ctx context.Context, file string, s *store.Session) (int, error) {
-	d, err := dialectOf(ctx, s, g.Dialect)
+	d, err := transcript.DialectOf(ctx, s, g.Dialect)
 	if err != nil {
 		return 0, err
 	}

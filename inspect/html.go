@@ -288,12 +288,12 @@ func prettyJSON(text string) string {
 }
 
 // exportHTML writes the page of one session.
-func exportHTML(ctx context.Context, w io.Writer, path string, s *store.Session) error {
-	d, err := dialectOf(ctx, s, "")
+func exportHTML(ctx context.Context, w io.Writer, o exportOptions, s *store.Session) error {
+	d, err := transcript.DialectOf(ctx, s, o.Dialect)
 	if err != nil {
 		return err
 	}
-	if err := writeHTML(ctx, w, &look{Path: path, Session: s, Dialect: d}); err != nil {
+	if err := writeHTML(ctx, w, &look{Path: o.File, Session: s, Dialect: d}); err != nil {
 		return fmt.Errorf("writing session %d as a page: %w", s.ID, err)
 	}
 	return nil

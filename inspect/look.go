@@ -11,6 +11,7 @@ import (
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/tape"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -55,7 +56,7 @@ func openLook(ctx context.Context, path, sel, dialectName string) (*look, error)
 		db.Close()
 		return nil, err
 	}
-	d, err := dialectOf(ctx, s, dialectName)
+	d, err := transcript.DialectOf(ctx, s, dialectName)
 	if err != nil {
 		db.Close()
 		return nil, err
@@ -70,33 +71,6 @@ func openLook(ctx context.Context, path, sel, dialectName string) (*look, error)
 
 // Close closes the recording.
 func (l *look) Close() error { return l.DB.Close() }
-
-// detectFrames is how many frames are read at most to tell a dialect.
-const detectFrames = 200
-
-// dialectOf returns the dialect that name says, else the one the session was
-// recorded with, else what its first frames speak. A recorded dialect that this
-// build does not have (a user's own table) falls back to the frames.
-func dialectOf(ctx context.Context, s *store.Session, name string) (*dialect.Dialect, error) {
-	if name != "" {
-		return dialect.Load(name)
-	}
-	if s.Dialect != "" {
-		if d, err := dialect.Builtin(s.Dialect); err == nil {
-			return d, nil
-		}
-	}
-	det := dialect.NewDetector(s.Argv)
-	for f, err := range s.Frames(ctx, 1, detectFrames) {
-		if err != nil {
-			return nil, fmt.Errorf("reading the first frames: %w", err)
-		}
-		if det.Observe(f.Stream, f.Raw) {
-			break
-		}
-	}
-	return det.Dialect(), nil
-}
 
 // seqs is a range of frames: From to To, both included; To 0 is the end.
 type seqs struct{ From, To int64 }

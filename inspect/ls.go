@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"agentrec/internal/dialect"
 	"agentrec/internal/tape"
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -15,12 +16,13 @@ import (
 
 // lsOptions is what `agentrec ls` is asked for.
 type lsOptions struct {
-	File   string
-	JSON   bool
-	Filter *transcript.Filter // sessions it rules out are left out; nil is all
-	Color  string
-	Out    io.Writer
-	Now    time.Time
+	File    string
+	Dialect string
+	JSON    bool
+	Filter  *transcript.Filter // sessions it rules out are left out; nil is all
+	Color   string
+	Out     io.Writer
+	Now     time.Time
 }
 
 // summary is a session in a list. Its JSON names are documented in the help of
@@ -89,6 +91,10 @@ func ls(ctx context.Context, o lsOptions) error {
 	if err != nil {
 		return err
 	}
+	set, err := dialect.LoadSet(o.Dialect)
+	if err != nil {
+		return err
+	}
 	p := newPrinter(o.Out, o.Color)
 	var table []summary
 	for _, s := range list {
@@ -96,7 +102,7 @@ func ls(ctx context.Context, o lsOptions) error {
 			continue
 		}
 		m := summarize(s)
-		d, err := dialectOf(ctx, s, "")
+		d, err := transcript.Detect(ctx, s, set)
 		if err != nil {
 			return p.finish(err)
 		}

@@ -105,7 +105,7 @@ func redactSessions(ctx context.Context, db *store.DB, file string, o redactOpti
 	any := false
 	var live []error
 	for _, s := range list {
-		d, err := dialectOf(ctx, s, o.Dialect)
+		d, err := transcript.DialectOf(ctx, s, o.Dialect)
 		if err != nil {
 			return any, err
 		}

@@ -80,7 +80,7 @@ func (u *ui) compare(a, b *store.Session) error {
 	r := &compareRows{open: map[int]bool{}}
 	stories := [2]*story{}
 	for i, s := range []*store.Session{a, b} {
-		d, err := dialectOf(ctx, s, u.dialect)
+		d, err := transcript.DialectOf(ctx, s, u.dialect)
 		if err != nil {
 			cancel()
 			return err

@@ -84,7 +84,7 @@ func (u *ui) searchEverywhere(expr string) error {
 
 // hitsIn returns the frames of one session that expr matches.
 func (u *ui) hitsIn(ctx context.Context, s *store.Session, expr string) ([]place, error) {
-	d, err := dialectOf(ctx, s, u.dialect)
+	d, err := transcript.DialectOf(ctx, s, u.dialect)
 	if err != nil {
 		return nil, err
 	}

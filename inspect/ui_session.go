@@ -39,7 +39,7 @@ func (u *ui) openSession(s *store.Session) error { return u.openSessionAt(s, 1) 
 
 // openSessionAt shows a session with a frame of it selected.
 func (u *ui) openSessionAt(s *store.Session, seq int64) error {
-	d, err := dialectOf(u.ctx, s, u.dialect)
+	d, err := transcript.DialectOf(u.ctx, s, u.dialect)
 	if err != nil {
 		return err
 	}

@@ -309,7 +309,7 @@ func (u *ui) countSessions(ctx context.Context, r *sessionRows) {
 		return
 	}
 	for _, s := range slices.Backward(sessions) {
-		d, err := dialectOf(ctx, s, u.dialect)
+		d, err := transcript.DialectOf(ctx, s, u.dialect)
 		if err != nil {
 			continue
 		}

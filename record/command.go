@@ -71,7 +71,7 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 	f.StringVar(&o.DB, "db", defaultDB(), "record into the database `FILE`; default $AGENTREC_DB")
 	f.StringVar(&o.Name, "name", "", "name of the session")
 	f.StringArrayVar(&tags, "tag", nil, "tag of the session, `KEY=VALUE`; may be repeated")
-	f.StringVar(&o.Dialect, "dialect", "", "`DIALECT` of the agent or a table FILE; default: the first frames decide")
+	f.StringVar(&o.Dialect, "dialect", "", "`DIALECT` of the agent, a table file, or a folder of tables; default: the first frames decide")
 	f.StringArrayVar(&o.Rules, "redact", nil, "regular expression `RULE`: what it matches is a secret; may be repeated")
 	f.StringVar(&o.Listen, "listen", "", "accept clients at `ADDR`")
 	f.StringVar(&o.Connect, "connect", "", "connect them to the agent at `ADDR`")
@@ -83,7 +83,7 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 // a dialect's file good for any working directory.
 func (o *Options) check() error {
 	if o.Dialect != "" {
-		if _, err := dialect.Load(o.Dialect); err != nil {
+		if _, err := dialect.LoadSet(o.Dialect); err != nil {
 			return fmt.Errorf("--dialect: %w", err)
 		}
 		if _, err := dialect.Builtin(o.Dialect); err != nil {

@@ -124,7 +124,7 @@ diverged and 4 when FILE cannot be played.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id, last, or any: the one that begins as the client does")
-	f.StringVar(&o.Dialect, "dialect", "", "dialect by name or table file, instead of the recorded one")
+	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this `DIALECT`: a name, a table file, or a folder of tables")
 	f.StringVar(&match, "match", "content", "how live frames must fit: exact, content, shape or kind")
 	f.StringArrayVar(&o.Ignore, "ignore", nil, "path that may differ, such as params._meta.** (repeatable)")
 	f.StringArrayVar(&o.IgnoreValue, "ignore-value", nil, "regular expression of values that may differ (repeatable)")

@@ -45,7 +45,7 @@ does not when it hangs or crashes; then faults leaves with 3.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id or last")
-	f.StringVar(&o.Dialect, "dialect", "", "dialect by name or table file, instead of the recorded one")
+	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this `DIALECT`: a name, a table file, or a folder of tables")
 	f.StringArrayVar(&o.Actions, "action", nil, "fault to try (repeatable); all when not given")
 	f.Int64SliceVar(&o.Frames, "frame", nil, "frame of the agent to damage, by seq (repeatable); a few telling ones when not given")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of what faults choose at random")

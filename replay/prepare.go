@@ -9,6 +9,7 @@ import (
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/redact"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -149,27 +150,18 @@ func (p *player) build(d *dialect.Dialect, each func(f store.Frame, ending bool)
 
 // dialect returns the table to read the session by.
 func (p *player) dialect() (*dialect.Dialect, error) {
-	name := p.o.Dialect
-	if name == "" {
-		name = p.session.Dialect
+	set, err := dialect.LoadSet(p.o.Dialect)
+	if err != nil {
+		return nil, fmt.Errorf("choosing the dialect: %w", err)
 	}
-	if name != "" {
-		d, err := dialect.Load(name)
-		if err != nil {
-			return nil, fmt.Errorf("loading the dialect %s: %w", name, err)
-		}
-		return d, nil
+	if p.session.Dialect != "" && set.Choose(p.session.Dialect) == nil {
+		return nil, fmt.Errorf("choosing the dialect: the session was read by a table named %q, which is not built in; write --dialect FILE", p.session.Dialect)
 	}
-	detector := dialect.NewDetector(p.session.Argv)
-	for f, err := range p.session.Frames(p.data, 1, 200) {
-		if err != nil {
-			return nil, fmt.Errorf("reading the session's frames: %w", err)
-		}
-		if detector.Observe(f.Stream, f.Raw) {
-			break
-		}
+	d, err := transcript.Detect(p.data, p.session, set)
+	if err != nil {
+		return nil, fmt.Errorf("choosing the dialect: %w", err)
 	}
-	return detector.Dialect(), nil
+	return d, nil
 }
 
 // binds returns the bindings that hold from the start: the working directory,

@@ -24,7 +24,7 @@ func sampleLines(t *testing.T, path string) (name string, lines []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	detector := dialect.NewDetector(s.Argv)
+	detector := dialect.Set{}.Detector(s.Argv)
 	for f, err := range s.Frames(t.Context(), 1, 0) {
 		if err != nil {
 			t.Fatal(err)

@@ -109,7 +109,13 @@ func or(a, b string) string {
 	return b
 }
 
+// maxSigns is how many signs a contender can count.
+const maxSigns = 64
+
 func (c *compiler) signs(from []recognise) ([]sign, error) {
+	if len(from) > maxSigns {
+		return nil, fmt.Errorf("recognise has more than %d signs", maxSigns)
+	}
 	var out []sign
 	for _, r := range from {
 		s := sign{score: r.Score}

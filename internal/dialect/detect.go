@@ -24,49 +24,52 @@ const (
 	maxIgnored = 512 // frames of any kind after which it stands
 )
 
-// Detector decides by the first frames which built-in dialect a session speaks.
+// Detector decides by the first frames which dialect a session speaks.
 // It is not safe for concurrent use.
 type Detector struct {
+	line    string // the agent's command
 	able    []contender
-	best    string
+	best    contender // without a dialect when nothing speaks for any
 	looked  int
 	ignored int
 	done    bool
 }
 
 type contender struct {
-	d     *Dialect // without its families
+	d     *Dialect // of a built-in one without its families
+	own   bool     // not a built-in one
 	score int
 	seen  uint64 // signs that have counted
 }
 
-// NewDetector returns a detector. argv is the agent's command, only a hint: it
-// decides between dialects that the frames cannot tell apart.
-func NewDetector(argv []string) *Detector {
-	det := &Detector{}
+// newDetector returns a detector among the built-in dialects.
+func newDetector(argv []string) *Detector {
 	words := make([]string, len(argv))
 	for i, a := range argv {
 		words[i] = strings.TrimSuffix(filepath.Base(a), ".exe")
 	}
-	line := " " + strings.Join(words, " ") + " "
+	det := &Detector{line: " " + strings.Join(words, " ") + " "}
 	for _, name := range Names() {
 		if name == fallback {
-			det.best = name
 			continue
 		}
 		d, err := scout(name)
 		if err != nil { // the built-in tables are held to compile by a test
 			continue
 		}
-		c := contender{d: d}
-		for _, hint := range d.argv {
-			if strings.Contains(line, " "+hint+" ") {
-				c.score = hintScore
-			}
-		}
-		det.able = append(det.able, c)
+		det.able = append(det.able, det.contender(d))
 	}
 	return det
+}
+
+func (d *Detector) contender(of *Dialect) contender {
+	c := contender{d: of}
+	for _, hint := range of.argv {
+		if strings.Contains(d.line, " "+hint+" ") {
+			c.score = hintScore
+		}
+	}
+	return c
 }
 
 // hintScore is what a word in the command counts: less than any frame.
@@ -83,15 +86,18 @@ func (d *Detector) Observe(stream store.Stream, raw []byte) bool {
 	if !Valid(raw) {
 		return d.done
 	}
+	member := raw
 	if isArray(raw) { // a batch speaks through its first member
-		first := Span{}
-		eachMember(raw, func(s Span) bool { first = s; return false })
-		raw = raw[first.Start:first.End]
+		eachMember(raw, func(s Span) bool { member = raw[s.Start:s.End]; return false })
 	}
 	best, second := -1, 0
 	for i := range d.able {
 		c := &d.able[i]
-		c.look(stream, raw)
+		if c.d.batch {
+			c.look(stream, member)
+		} else {
+			c.look(stream, raw)
+		}
 		switch {
 		case best < 0 || c.score > d.able[best].score:
 			if best >= 0 {
@@ -105,7 +111,7 @@ func (d *Detector) Observe(stream store.Stream, raw []byte) bool {
 	if best < 0 || d.able[best].score <= hintScore {
 		return d.done
 	}
-	d.best = d.able[best].d.name
+	d.best = d.able[best]
 	if d.looked++; d.looked >= maxLooked || d.able[best].score >= certain && d.able[best].score-second >= lead {
 		d.done = true
 	}
@@ -142,7 +148,14 @@ func (s sign) on(stream store.Stream) bool {
 
 // Dialect returns the best guess so far; ndjson when nothing speaks for another.
 func (d *Detector) Dialect() *Dialect {
-	best, err := Builtin(d.best)
+	if d.best.own {
+		return d.best.d
+	}
+	name := fallback
+	if d.best.d != nil {
+		name = d.best.d.name
+	}
+	best, err := Builtin(name)
 	if err != nil {
 		panic("dialect: " + err.Error()) // the built-in tables are held to compile by a test
 	}

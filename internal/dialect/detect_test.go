@@ -9,7 +9,7 @@ import (
 // detect feeds a conversation to a detector and returns what it says and after
 // how many frames it was sure (0 when it never was).
 func detect(argv []string, lines []line) (name string, sure int) {
-	d := NewDetector(argv)
+	d := Set{}.Detector(argv)
 	for i, l := range lines {
 		if d.Observe(l.stream, l.raw) {
 			return d.Dialect().Name(), i + 1

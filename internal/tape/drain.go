@@ -153,13 +153,16 @@ const deleted = "the database that held them was deleted"
 
 // choose sets the dialect that is known, or begins to detect it.
 func (d *Drain) choose(ctx context.Context, s Start) error {
-	if s.Dialect != "" {
-		if known, err := dialect.Load(s.Dialect); err == nil {
-			d.use(known)
-			return nil
-		}
+	// A table that is gone by now is no reason to lose a recording.
+	set, err := dialect.LoadSet(s.Dialect)
+	if err != nil {
+		set = dialect.Set{}
 	}
-	d.detector = dialect.NewDetector(s.Argv)
+	if known := set.Choose(""); known != nil {
+		d.use(known)
+		return nil
+	}
+	d.detector = set.Detector(s.Argv)
 	for f, err := range d.writer.Session().Frames(ctx, 1, observed) {
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ const detectFrames = 200
 func Build(ctx context.Context, s *store.Session, d *dialect.Dialect) (*Transcript, error) {
 	if d == nil {
 		var err error
-		if d, err = Detect(ctx, s); err != nil {
+		if d, err = Detect(ctx, s, dialect.Set{}); err != nil {
 			return nil, err
 		}
 	}
@@ -29,16 +29,24 @@ func Build(ctx context.Context, s *store.Session, d *dialect.Dialect) (*Transcri
 	return t, err
 }
 
-// Detect returns the dialect that the session names, or else the one that its
-// first frames speak for: so too when this build does not have the one it
-// names, which was a table of the user's own.
-func Detect(ctx context.Context, s *store.Session) (*dialect.Dialect, error) {
-	if s.Dialect != "" {
-		if d, err := dialect.Builtin(s.Dialect); err == nil {
-			return d, nil
-		}
+// DialectOf is Detect with the set that name says, as LoadSet takes it.
+func DialectOf(ctx context.Context, s *store.Session, name string) (*dialect.Dialect, error) {
+	set, err := dialect.LoadSet(name)
+	if err != nil {
+		return nil, err
 	}
-	det := dialect.NewDetector(s.Argv)
+	return Detect(ctx, s, set)
+}
+
+// Detect returns the dialect of the set to read a session by: the one that was
+// asked for, else the one that the session names, else the one that its first
+// frames speak for: so too when the set does not have the one it names, which
+// was a table of the user's own.
+func Detect(ctx context.Context, s *store.Session, set dialect.Set) (*dialect.Dialect, error) {
+	if d := set.Choose(s.Dialect); d != nil {
+		return d, nil
+	}
+	det := set.Detector(s.Argv)
 	for f, err := range s.Frames(ctx, 1, detectFrames) {
 		if err != nil {
 			return nil, fmt.Errorf("reading session %d: %w", s.ID, err)

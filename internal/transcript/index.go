@@ -66,7 +66,7 @@ func openIndexed(ctx context.Context, s *store.Session, d *dialect.Dialect, dir 
 	}
 	if d == nil {
 		var err error
-		if d, err = Detect(ctx, s); err != nil {
+		if d, err = Detect(ctx, s, dialect.Set{}); err != nil {
 			return nil, err
 		}
 	}
