@@ -139,11 +139,12 @@ func redactSession(ctx context.Context, db *store.DB, s *store.Session, r *redac
 		r.Learn(f.Stream, f.Raw)
 	}
 	before := *s
-	if frames, err = db.Rewrite(ctx, s, redaction(r)); err != nil {
-		return frames, false, err
+	done, err := db.Rewrite(ctx, s, redaction(r))
+	if err != nil {
+		return 0, false, err
 	}
 	n, err := redactSplit(ctx, db, s, r, d)
-	if frames += n; err != nil {
+	if frames = done.Frames + n; err != nil {
 		return frames, false, err
 	}
 	if err := transcript.Forget(s.UID); err != nil {

@@ -127,7 +127,7 @@ func redactSplit(ctx context.Context, db *store.DB, s *store.Session, r *redact.
 			with[p.seq], tokens[p.seq] = append(with[p.seq], p), append(tokens[p.seq], token)
 		}
 	}
-	return db.Rewrite(ctx, s, store.Edit{Frame: func(f store.Frame) ([]byte, error) {
+	done, err := db.Rewrite(ctx, s, store.Edit{Frame: func(f store.Frame) ([]byte, error) {
 		raw, now := f.Raw, ""
 		// From the last on: what stands before keeps its place.
 		for i := len(with[f.Seq]) - 1; i >= 0; i-- {
@@ -140,4 +140,5 @@ func redactSplit(ctx context.Context, db *store.DB, s *store.Session, r *redact.
 		}
 		return raw, nil
 	}})
+	return done.Frames, err
 }

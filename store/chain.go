@@ -8,8 +8,12 @@ import (
 	"hash"
 )
 
-// chainSize is the length of the stored form of a session's chains.
-const chainSize = Streams * 48
+// chainSize is the length of the stored form of the chains of the streams.
+// Behind them a session that has exchanges keeps the chain over those.
+const (
+	chainSize = Streams * oneChain
+	oneChain  = 48
+)
 
 var errChains = errors.New("the stored proof is malformed")
 
@@ -18,11 +22,35 @@ var errChains = errors.New("the stored proof is malformed")
 func packChains(c [Streams]Chain) []byte {
 	b := make([]byte, 0, chainSize)
 	for i := range c {
-		b = binary.BigEndian.AppendUint64(b, uint64(c[i].Frames))
-		b = binary.BigEndian.AppendUint64(b, uint64(c[i].Bytes))
-		b = append(b, c[i].Hash[:]...)
+		b = c[i].append(b)
 	}
 	return b
+}
+
+func (chain *Chain) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(chain.Frames))
+	b = binary.BigEndian.AppendUint64(b, uint64(chain.Bytes))
+	return append(b, chain.Hash[:]...)
+}
+
+// packProof is packChains with the chain over the exchanges, if there are any.
+func packProof(c [Streams]Chain, exchanges Chain) []byte {
+	b := packChains(c)
+	if exchanges.Frames > 0 {
+		b = exchanges.append(b)
+	}
+	return b
+}
+
+func unpackProof(b []byte) (c [Streams]Chain, exchanges Chain, err error) {
+	if len(b) == chainSize+oneChain {
+		if exchanges, err = unpackChain(b[chainSize:]); err != nil || exchanges.Frames == 0 {
+			return c, exchanges, errChains
+		}
+		b = b[:chainSize]
+	}
+	c, err = unpackChains(b)
+	return c, exchanges, err
 }
 
 func unpackChains(b []byte) (c [Streams]Chain, err error) {
@@ -30,13 +58,19 @@ func unpackChains(b []byte) (c [Streams]Chain, err error) {
 		return c, errChains
 	}
 	for i := range c {
-		c[i].Frames = int64(binary.BigEndian.Uint64(b))
-		c[i].Bytes = int64(binary.BigEndian.Uint64(b[8:]))
-		copy(c[i].Hash[:], b[16:48])
-		if c[i].Frames < 0 || c[i].Bytes < 0 || c[i].Frames > maxSeq {
-			return c, errChains
+		if c[i], err = unpackChain(b[i*oneChain : (i+1)*oneChain]); err != nil {
+			return c, err
 		}
-		b = b[48:]
+	}
+	return c, nil
+}
+
+func unpackChain(b []byte) (c Chain, err error) {
+	c.Frames = int64(binary.BigEndian.Uint64(b))
+	c.Bytes = int64(binary.BigEndian.Uint64(b[8:]))
+	copy(c.Hash[:], b[16:])
+	if c.Frames < 0 || c.Bytes < 0 || c.Frames > maxSeq {
+		return c, errChains
 	}
 	return c, nil
 }
@@ -87,4 +121,13 @@ func loadHash(state []byte) (hash.Hash, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// link takes the next exchange into the chain over exchanges, by the hash of
+// all of it and the length of its bodies.
+func (chain *Chain) link(hash [32]byte, size int64) {
+	both := append(chain.Hash[:], hash[:]...)
+	chain.Hash = sha256.Sum256(both)
+	chain.Frames++
+	chain.Bytes += size
 }

@@ -116,6 +116,9 @@ func (db *DB) Resume(ctx context.Context, uid string) (*Writer, []byte, error) {
 		if err := w.loadGiants(ctx, tx); err != nil {
 			return err
 		}
+		if err := w.loadExchanges(ctx, tx); err != nil {
+			return err
+		}
 		return w.loadOpen(ctx, tx)
 	})
 	if err != nil {
@@ -191,6 +194,8 @@ type ending struct {
 	End
 	edited   bool
 	original *[Streams]Chain // the recorder's own chains
+
+	originalExchanges Chain
 }
 
 func (w *Writer) end(ctx context.Context, e ending) error {
@@ -206,7 +211,7 @@ func (w *Writer) end(ctx context.Context, e ending) error {
 			code, signal := exitValues(e.Exit)
 			var original any
 			if e.original != nil {
-				original = packChains(*e.original)
+				original = packProof(*e.original, e.originalExchanges)
 			}
 			_, err := tx.ExecContext(ctx, `UPDATE session SET state = ?, reason = ?, exit_code = ?, exit_signal = ?,
 				wire_in = ?, wire_out = ?, wire_err = ?, edited = edited OR ?, original = ?, checkpoint = NULL WHERE id = ?`,
@@ -247,7 +252,7 @@ func (w *Writer) commit(ctx context.Context, also func(tx *sql.Tx) error) error 
 	err := w.db.change(ctx, func(tx *sql.Tx) error {
 		r, err := tx.ExecContext(ctx, `UPDATE session SET turn = turn + 1, last_seq = ?, chains = ?, ended = ?, dialect = ?
 			WHERE id = ? AND turn = ? AND state = 'recording'`,
-			w.seq, packChains(w.chains), w.until.Microseconds(), w.dialect, w.id, w.turn)
+			w.seq, packProof(w.chains, w.exchanges.chain()), w.until.Microseconds(), w.dialect, w.id, w.turn)
 		if err != nil {
 			return err
 		}
@@ -264,6 +269,9 @@ func (w *Writer) commit(ctx context.Context, also func(tx *sql.Tx) error) error 
 			return err
 		}
 		if err := w.commitEvents(ctx, tx); err != nil {
+			return err
+		}
+		if err := w.commitExchanges(ctx, tx); err != nil {
 			return err
 		}
 		if err := also(tx); err != nil {
@@ -286,6 +294,7 @@ func (w *Writer) commit(ctx context.Context, also func(tx *sql.Tx) error) error 
 	w.lastEvent += int64(len(w.events))
 	w.events = nil
 	w.giantsCommitted()
+	w.exchanges.committed()
 	return nil
 }
 

@@ -45,16 +45,19 @@ type table struct {
 	name    string
 	columns []string // all, in any order; that of the session, or its row id, first
 	packed  bool     // the first is a row id made of the session's number and a seq
+	since   int      // the schema version that brought it
 }
 
 // tables are all that hold what belongs to a session, besides its own row.
 var tables = []table{
-	{"chunk", []string{"id", "last", "size", "chains", "columns", "payload"}, true},
-	{"frame", []string{"id", "kind", "time", "size", "raw"}, true},
-	{"event", []string{"session", "n", "after", "time", "kind", "stream", "signal", "exit_code", "exit_signal", "bytes", "detail"}, false},
-	{"giant", []string{"session", "n", "stream", "seq", "size", "parts", "state"}, false},
-	{"part", []string{"session", "giant", "n", "size", "data"}, false},
-	{"tag", []string{"session", "key", "value"}, false},
+	{"chunk", []string{"id", "last", "size", "chains", "columns", "payload"}, true, 1},
+	{"frame", []string{"id", "kind", "time", "size", "raw"}, true, 1},
+	{"event", []string{"session", "n", "after", "time", "kind", "stream", "signal", "exit_code", "exit_signal", "bytes", "detail"}, false, 1},
+	{"giant", []string{"session", "n", "stream", "seq", "size", "parts", "state"}, false, 1},
+	{"part", []string{"session", "giant", "n", "size", "data"}, false, 1},
+	{"exchange", exchangeColumns, true, exchangeVersion},
+	{"body", []string{"session", "exchange", "side", "n", "size", "data"}, false, exchangeVersion},
+	{"tag", []string{"session", "key", "value"}, false, 1},
 }
 
 // where is the condition for the rows of a session, and its arguments.
@@ -135,7 +138,14 @@ func copyRows(ctx context.Context, to, from *sql.Tx, session int64) (id int64, e
 
 // copyTables copies the rows of a session as those of session id.
 func copyTables(ctx context.Context, to, from *sql.Tx, session, id int64) error {
+	have, err := version(ctx, from)
+	if err != nil {
+		return err
+	}
 	for _, t := range tables {
+		if t.since > have {
+			continue
+		}
 		put, err := to.PrepareContext(ctx, insert(t.name, t.columns))
 		if err != nil {
 			return err

@@ -183,8 +183,8 @@ func TestRewriteLeavesNoOldBytes(t *testing.T) {
 	s := w.Session()
 	was := s.Chains
 	n, err := db.Rewrite(t.Context(), s, hideAll())
-	if err != nil || n != 3001 {
-		t.Fatalf("%d frames changed, %v", n, err)
+	if err != nil || n.Frames != 3001 {
+		t.Fatalf("%d frames changed, %v", n.Frames, err)
 	}
 	if !s.Edited || s.Original == nil || *s.Original != was || s.Chains == was || s.Count() != 3002 || s.Name != "n <redacted>" || s.Tags["k"] != "<redacted>" || s.Argv[1] != "<redacted>" || s.State != Closed {
 		t.Errorf("the session is %+v", s)
@@ -202,7 +202,7 @@ func TestRewriteLeavesNoOldBytes(t *testing.T) {
 	}
 	// A second time keeps the recorder's proof, and one that changes nothing
 	// changes nothing.
-	if n, err := db.Rewrite(t.Context(), s, hideAll()); n != 0 || err != nil {
+	if n, err := db.Rewrite(t.Context(), s, hideAll()); n != (Rewritten{}) || err != nil {
 		t.Errorf("a second time %d frames changed, %v", n, err)
 	}
 	if _, err := db.Rewrite(t.Context(), s, Edit{Frame: func(f Frame) ([]byte, error) { return append(f.Raw[:len(f.Raw):len(f.Raw)], ' '), nil }}); err != nil || *s.Original != was {
@@ -291,7 +291,7 @@ func TestRewriteOfATextFile(t *testing.T) {
 	w := secretive(t, db)
 	closeWriter(t, w)
 	s := w.Session()
-	if n, err := db.Rewrite(t.Context(), s, hideAll()); n != 3001 || err != nil {
-		t.Errorf("%d frames changed, %v", n, err)
+	if n, err := db.Rewrite(t.Context(), s, hideAll()); n.Frames != 3001 || err != nil {
+		t.Errorf("%d frames changed, %v", n.Frames, err)
 	}
 }

@@ -40,7 +40,7 @@ func open(ctx context.Context, path, vfs string) (*DB, error) {
 			err = identify(ctx, r.pool)
 			r.pool.Close()
 		}
-		if err != nil && !errors.Is(err, errNew) && !errors.Is(err, errOld) {
+		if err != nil && !errors.Is(err, errNew) {
 			return nil, explain(path, err)
 		}
 	}
@@ -294,8 +294,6 @@ func explain(path string, err error) error {
 		why = "is a database of another program"
 	case errors.Is(err, errNewer):
 		why = "was written by a newer agentrec; use that one or a later one"
-	case errors.Is(err, errOld):
-		why = "was written by an older agentrec; bring it up to date with: agentrec tag " + path
 	case errors.Is(err, errNew):
 		why = "holds no recording yet"
 	case errors.Is(err, errSchema):

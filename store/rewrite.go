@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 )
 
 // Edit says what a Rewrite changes. What is nil changes nothing.
@@ -22,6 +23,9 @@ type Edit struct {
 	Giant func(f Frame, r io.Reader) (io.Reader, error)
 	// Event changes an event in place, but not when it happened.
 	Event func(e *Event) error
+	// Exchange changes an exchange in place, but not its Number, After and
+	// times, nor how many pieces its answer has.
+	Exchange func(x *Exchange) error
 	// Same says that the content stays what it was and only its form changes:
 	// the session is not marked edited.
 	Same bool
@@ -29,25 +33,28 @@ type Edit struct {
 	Session func(s *Session) error
 }
 
-// Rewrite changes the content of a session and reports how many frames became
-// other bytes. It is marked edited if anything did; the proof is computed anew,
+// Rewritten is how much a Rewrite made other than it was.
+type Rewritten struct{ Frames, Exchanges int64 }
+
+// Rewrite changes the content of a session and reports how much became other
+// bytes. It is marked edited if anything did; the proof is computed anew,
 // and Session.Original keeps the recorder's. All happens in one transaction;
 // Scrub then removes the old bytes. A session that is being recorded is
 // ErrRecording.
-func (db *DB) Rewrite(ctx context.Context, s *Session, e Edit) (changed int64, err error) {
+func (db *DB) Rewrite(ctx context.Context, s *Session, e Edit) (changed Rewritten, err error) {
 	// The new content grows in a private database, whose writer knows how to
 	// pack it, and takes the old one's place at the end.
 	temp, err := OpenTemp(ctx)
 	if err != nil {
-		return 0, err
+		return changed, err
 	}
 	defer temp.Close()
 	r := &rewriter{ctx: ctx, edit: e, from: s}
 	if err := r.build(db, temp); err != nil {
-		return 0, fmt.Errorf("rewriting session %d of %s: %w", s.ID, db.path, err)
+		return changed, fmt.Errorf("rewriting session %d of %s: %w", s.ID, db.path, err)
 	}
-	if r.changed == 0 && !r.otherwise {
-		return 0, nil
+	if r.changed == (Rewritten{}) && !r.otherwise {
+		return changed, nil
 	}
 	return r.changed, db.alter(ctx, s, "rewriting", func(tx *sql.Tx) error { return r.replace(tx, temp) })
 }
@@ -59,7 +66,7 @@ type rewriter struct {
 	turn      int64 // of the session when it was read
 	to        *Writer
 	weight    int
-	changed   int64
+	changed   Rewritten
 	otherwise bool    // something else than frames changed
 	head      Session // as changed
 }
@@ -90,7 +97,7 @@ func (r *rewriter) build(db, temp *DB) error {
 	if r.to, err = temp.Begin(r.ctx, Start{}); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.frames, r.events, r.session} {
+	for _, step := range []func() error{r.frames, r.events, r.exchanges, r.session} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -119,7 +126,7 @@ func (r *rewriter) frames() error {
 			}
 		}
 		if !bytes.Equal(raw, f.Raw) {
-			r.changed++
+			r.changed.Frames++
 		}
 		r.to.Frame(f.Stream, f.Time, raw, f.Term)
 		if err := r.weigh(len(raw)); err != nil {
@@ -173,7 +180,7 @@ func (r *rewriter) giant(f Frame) error {
 		return err
 	}
 	if !bytes.Equal(was.Sum(nil), now.Sum(nil)) {
-		r.changed++
+		r.changed.Frames++
 	}
 	r.to.endParts(f.Stream, f.Time, f.Term)
 	return nil
@@ -202,6 +209,38 @@ func (r *rewriter) events() error {
 			r.otherwise = true
 		}
 		r.to.events = append(r.to.events, e)
+	}
+	return nil
+}
+
+func (r *rewriter) exchanges() error {
+	for number := int64(1); number <= r.from.Exchanged; number++ {
+		kept, err := r.from.keptExchange(r.ctx, number)
+		if err != nil {
+			return err
+		}
+		before, x := kept.digest(), kept.Exchange
+		if r.edit.Exchange != nil {
+			x.Pieces = slices.Clone(x.Pieces)
+			if err := r.edit.Exchange(&x); err != nil {
+				return err
+			}
+			if len(x.Pieces) != len(kept.Pieces) {
+				return errors.New("an answer cannot have other pieces")
+			}
+		}
+		was := &kept.Exchange
+		x.Number, x.After, x.Time, x.Answered, x.Ended = was.Number, was.After, was.Time, was.Answered, was.Ended
+		for i := range x.Pieces {
+			x.Pieces[i].Time = was.Pieces[i].Time
+		}
+		r.to.Exchange(x)
+		if x.normal(); x.digest() != before {
+			r.changed.Exchanges++
+		}
+		if err := r.weigh(int(x.Sent + x.Received)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -261,6 +300,6 @@ func (r *rewriter) replace(tx *sql.Tx, temp *DB) error {
 	}
 	_, err = tx.ExecContext(r.ctx, "UPDATE session SET "+mark+`chains = ?, turn = turn + 1,
 		name = ?, host = ?, cwd = ?, argv = ?, reason = ? WHERE id = ?`,
-		packChains(r.to.chains), r.head.Name, r.head.Host, r.head.Cwd, string(argv), r.head.Reason, id)
+		packProof(r.to.chains, r.to.exchanges.chain()), r.head.Name, r.head.Host, r.head.Cwd, string(argv), r.head.Reason, id)
 	return err
 }

@@ -16,7 +16,7 @@ func TestRewriteTheSame(t *testing.T) {
 	shorter := Edit{Same: true, Frame: func(f Frame) ([]byte, error) {
 		return bytes.Replace(f.Raw, []byte("long form"), []byte("short"), 1), nil
 	}}
-	if n, err := db.Rewrite(t.Context(), s, shorter); n != 1 || err != nil {
+	if n, err := db.Rewrite(t.Context(), s, shorter); n.Frames != 1 || err != nil {
 		t.Fatalf("%d frames changed, %v", n, err)
 	}
 	if s.Edited || s.Original != nil {

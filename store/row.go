@@ -82,15 +82,16 @@ func scanSession(rows *sql.Rows, s *Session) error {
 	if s.ID < 1 || s.ID > maxSession {
 		return fmt.Errorf("session number %d: %w", s.ID, errDamaged)
 	}
-	if s.Chains, err = unpackChains(chains); err != nil {
+	if s.Chains, s.exchangeChain, err = unpackProof(chains); err != nil {
 		return fmt.Errorf("session %d: %w", s.ID, err)
 	}
+	s.Exchanged, s.ExchangedBytes = s.exchangeChain.Frames, s.exchangeChain.Bytes
 	if original != nil {
-		c, err := unpackChains(original)
+		c, x, err := unpackProof(original)
 		if err != nil {
 			return fmt.Errorf("session %d: %w", s.ID, err)
 		}
-		s.Original = &c
+		s.Original, s.originalExchanges = &c, &x
 	}
 	if err := json.Unmarshal([]byte(argv), &s.Argv); err != nil {
 		return fmt.Errorf("session %d: its argv: %w", s.ID, errDamaged)

@@ -20,7 +20,6 @@ const applicationID = 0x61677263
 var (
 	errForeign = errors.New("database of another application")
 	errNewer   = errors.New("newer schema version")
-	errOld     = errors.New("older schema version")
 	errNew     = errors.New("no schema yet")
 	errSchema  = errors.New("unknown schema")
 )
@@ -120,8 +119,9 @@ func step(ctx context.Context, pool *sql.DB, have int, file string) error {
 	return tx.Commit()
 }
 
-// identify sees that the database is ours, current, and has exactly our tables:
-// a file from elsewhere could hold triggers and views that do harm.
+// identify sees that the database is ours and has exactly the tables of its
+// version, which may be an older one: a file from elsewhere could hold triggers
+// and views that do harm.
 func identify(ctx context.Context, q queryer) error {
 	files, err := migrationFiles()
 	if err != nil {
@@ -135,10 +135,8 @@ func identify(ctx context.Context, q queryer) error {
 		return errNewer
 	case have == 0:
 		return errNew
-	case have < len(files):
-		return errOld
 	}
-	want, err := ourSchema()
+	want, err := ourSchemas()
 	if err != nil {
 		return err
 	}
@@ -146,14 +144,18 @@ func identify(ctx context.Context, q queryer) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(got, want) {
+	if !slices.Equal(got, want[have-1]) {
+		if now, err := version(ctx, q); err == nil && now != have {
+			return identify(ctx, q) // another process migrated it meanwhile
+		}
 		return errSchema
 	}
 	return nil
 }
 
-// ourSchema is what the migrations make, never changing while we run.
-var ourSchema = sync.OnceValues(func() ([]string, error) {
+// ourSchemas are what the migrations make, version by version from 1, never
+// changing while we run.
+var ourSchemas = sync.OnceValues(func() ([][]string, error) {
 	ctx := context.Background()
 	files, err := migrationFiles()
 	if err != nil {
@@ -162,12 +164,18 @@ var ourSchema = sync.OnceValues(func() ([]string, error) {
 	pool := sql.OpenDB(connector("", "MEMORY", ""))
 	defer pool.Close()
 	pool.SetMaxOpenConns(1)
+	var list [][]string
 	for i, file := range files {
 		if err := step(ctx, pool, i, file); err != nil {
 			return nil, err
 		}
+		made, err := schema(ctx, pool)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, made)
 	}
-	return schema(ctx, pool)
+	return list, nil
 })
 
 // schema lists what the database declares, less the statistics that SQLite

@@ -95,7 +95,12 @@ type Session struct {
 	Original   *[Streams]Chain // of an edited session: its chains as they were recorded, if known
 	Wire       [Streams]int64  // bytes the pumps counted, before redaction; -1 when unknown
 
-	db *DB
+	Exchanged      int64 // how many exchanges are stored
+	ExchangedBytes int64 // in their bodies
+
+	db                *DB
+	exchangeChain     Chain  // proof of the exchanges
+	originalExchanges *Chain // with Original
 }
 
 // Count returns how many frames are stored.

@@ -64,6 +64,8 @@ type Writer struct {
 	giants    [Streams]*giant // open
 	ended     []*giant        // not committed
 	lastGiant int64
+
+	exchanges exchanges
 }
 
 // packed is a chunk ready to be stored.
@@ -81,6 +83,9 @@ func (w *Writer) Session() *Session {
 
 // SetDialect names the dialect that the first frames decided on.
 func (w *Writer) SetDialect(name string) { w.dialect = name }
+
+// Last returns the seq of the last frame added, 0 before the first.
+func (w *Writer) Last() int64 { return w.seq }
 
 // Frame adds a frame and returns its seq. raw is copied; it should not be
 // longer than MaxRaw (a longer one becomes a giant). If a giant is open on

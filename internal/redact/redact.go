@@ -211,7 +211,11 @@ func (r *Redactor) find(stream store.Stream, raw []byte) []hit {
 
 // look searches a frame; nil says that there is nothing to be found.
 func (r *Redactor) look(stream store.Stream, raw []byte) *search {
-	paths := r.secretPaths(stream, raw)
+	return r.lookAt(raw, r.secretPaths(stream, raw))
+}
+
+// lookAt is look with the places that are secret.
+func (r *Redactor) lookAt(raw []byte, paths dialect.Paths) *search {
 	e := r.engine.Load()
 	if paths.Empty() && !e.rules && !e.suspect(raw) {
 		return nil

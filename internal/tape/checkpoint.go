@@ -12,17 +12,22 @@ type place struct {
 	Offset int64                `json:"offset"`
 	Bytes  [store.Streams]int64 `json:"bytes"`  // of each stream
 	Events int64                `json:"events"` // event records
+
+	Exchanges int64 `json:"exchanges,omitempty"` // beginnings of exchanges
 }
 
 // checkpoint is stored with each commit. A drain that resumes reads again from
-// Anchor, the record where the oldest line begins that is not stored whole, and
-// skips what Done says is stored: so every byte is stored exactly once although
-// a line may begin in a much earlier record.
+// Anchor, the record where the oldest line or exchange begins that is not stored
+// whole, and skips what Done says is stored: so every byte is stored exactly
+// once although a line may begin in a much earlier record. Exchanges that the
+// database has to their end are skipped.
 type checkpoint struct {
 	Anchor place                `json:"anchor"`
 	Done   [store.Streams]int64 `json:"done"`   // bytes of each stream up to the line not yet stored whole
 	Parts  [store.Streams]int64 `json:"parts"`  // bytes stored of that line, as a giant
 	Events int64                `json:"events"` // event records stored
+
+	Dropped int64 `json:"dropped,omitempty"` // exchanges that went with a deleted database
 }
 
 func (c checkpoint) encode() []byte {

@@ -41,6 +41,10 @@ type Drain struct {
 	events int64
 	lost   [store.Streams]int64 // said to be lost on the tape
 	gone   int64                // bytes that went with a deleted database
+
+	talks   map[uint64]*openExchange // by their id on the tape
+	dropped int64                    // exchanges that went with a deleted database
+
 	now    time.Duration
 	weight int  // of what was added since the last commit
 	dirty  bool // something was read since the last commit
@@ -115,7 +119,7 @@ func (d *Drain) resume(ctx context.Context, s Start) error {
 	}
 	if c.Anchor.Offset > 0 {
 		d.at, d.from, d.done = c.Anchor, c.Done, c.Done
-		d.skip, d.events, d.resumed = c.Events, c.Events, c.Parts
+		d.skip, d.events, d.resumed, d.dropped = c.Events, c.Events, c.Parts, c.Dropped
 		d.reader.seek(c.Anchor.Offset)
 	}
 	d.now = w.Session().Ended
@@ -138,6 +142,7 @@ func (d *Drain) resume(ctx context.Context, s Start) error {
 // lost, and said to be.
 func (d *Drain) skipTo(c checkpoint) {
 	d.at, d.from, d.done, d.skip, d.events = c.Anchor, c.Done, c.Done, c.Events, c.Events
+	d.dropped = c.Anchor.Exchanges
 	d.reader.seek(c.Anchor.Offset)
 	for s, n := range c.Done {
 		if n > 0 {
@@ -233,6 +238,7 @@ func (d *Drain) skipDamage(length int64, why error) error {
 			return err
 		}
 	}
+	d.cutExchanges(d.now, "the tape is damaged")
 	return nil
 }
 
@@ -267,6 +273,8 @@ func (d *Drain) take(rec record) error {
 		}
 		d.events++
 		return d.event(rec.time, e)
+	case kindExchange:
+		return d.exchange(rec, here)
 	case kindEnd:
 		d.end = new(End)
 		return json.Unmarshal(rec.data, d.end)
@@ -295,7 +303,12 @@ func (d *Drain) flush(s store.Stream, t time.Duration) error {
 
 // checkpoint returns where a later drain has to go on after what was taken.
 func (d *Drain) checkpoint() checkpoint {
-	c := checkpoint{Anchor: d.at, Done: d.done, Events: max(d.events, d.skip)}
+	c := checkpoint{Anchor: d.at, Done: d.done, Events: max(d.events, d.skip), Dropped: d.dropped}
+	for _, x := range d.talks {
+		if x.start.Offset < c.Anchor.Offset {
+			c.Anchor = x.start
+		}
+	}
 	for s := range d.lines {
 		l := &d.lines[s]
 		if l.begun && l.start.Offset < c.Anchor.Offset {
@@ -314,10 +327,11 @@ func (d *Drain) commit(ctx context.Context) error {
 	if !d.dirty {
 		return nil
 	}
+	left := d.storeGrown()
 	if err := d.writer.Commit(ctx, d.checkpoint().encode()); err != nil {
 		return err
 	}
-	d.weight, d.dirty = 0, false
+	d.weight, d.dirty = 0, left
 	return nil
 }
 
@@ -335,7 +349,7 @@ func (d *Drain) close(ctx context.Context, e *End, cut string) error {
 				d.writer.Event(store.Event{Time: end.Ended, Kind: store.EventLost, Stream: store.Stream(s), Bytes: rest, Detail: e.Reason})
 			}
 		}
-		if total > 0 {
+		if total += e.LostExchanges; total > 0 {
 			cut = fmt.Sprintf("%d bytes were forwarded but not recorded: %s", total, e.Reason)
 		}
 	}
@@ -350,6 +364,7 @@ func (d *Drain) close(ctx context.Context, e *End, cut string) error {
 			return err
 		}
 	}
+	d.cutExchanges(end.Ended, "the recording ended before it")
 	if cut != "" {
 		end.State, end.Reason = store.Cut, cut
 		if e == nil && !d.cut {

@@ -22,10 +22,12 @@ import (
 // the nonce (kind u32, counter u64) and the record's header as additional data,
 // so that nothing on the tape can be changed, moved or cut in the middle
 // unnoticed. The kinds in, out and err hold one chunk each, exactly as it was
-// read; start, event and end hold JSON. A start is always the first record.
+// read; start, event and end hold JSON. A start is always the first record. The
+// kind exchange holds what exchange.go says, since version 2.
 const (
 	magic      = "ARTAPE\r\n"
-	version    = 1
+	version    = 2
+	oldest     = 1
 	headerSize = 32
 	recordSize = 24
 	tagSize    = 16
@@ -48,7 +50,9 @@ const (
 	kindStart = kind(store.Streams)
 	kindEvent = kindStart + 1
 	kindEnd   = kindStart + 2
-	kinds     = int(kindEnd) + 1
+
+	kindExchange = kindStart + 3
+	kinds        = int(kindExchange) + 1
 )
 
 // errTorn is a record that the tape ends within: it was never written whole,
@@ -82,7 +86,7 @@ func parseFileHeader(b []byte) (ulid.ULID, error) {
 	if len(b) < headerSize || string(b[:8]) != magic {
 		return id, errors.New("the header is damaged")
 	}
-	if v := binary.LittleEndian.Uint16(b[8:]); v != version {
+	if v := binary.LittleEndian.Uint16(b[8:]); v < oldest || v > version {
 		return id, fmt.Errorf("%w (tape version %d)", errNewer, v)
 	}
 	copy(id[:], b[16:headerSize])

@@ -32,6 +32,8 @@ type End struct {
 	Wire   [store.Streams]int64 `json:"wire"`             // bytes forwarded
 	Lost   [store.Streams]int64 `json:"lost"`             // of these not recorded
 	Reason string               `json:"reason,omitempty"` // why they were lost
+
+	LostExchanges int64 `json:"lost_exchanges,omitempty"` // bytes of exchanges forwarded and not recorded
 }
 
 // event is a lifecycle event on the tape; its time is the record's stamp.

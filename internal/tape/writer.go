@@ -40,6 +40,8 @@ type Tape struct {
 	end   int64
 	lanes [kinds]*lane
 	other sync.Mutex // orders events, which many goroutines add
+	talks sync.Mutex // orders records of exchanges
+	talk  uint64     // id of the last exchange
 
 	drained atomic.Int64 // offset up to which the database has it
 	limit   atomic.Int64 // of end - drained
@@ -237,18 +239,14 @@ const Patience = time.Second
 // more, and returns it.
 func (t *Tape) Finish(exit *store.Exit) End {
 	e := End{Time: t.Now(), Exit: exit}
-	for s := range store.Streams {
-		e.Wire[s], e.Lost[s] = t.lanes[s].wire.Load(), t.lanes[s].lost.Load()
-	}
+	t.count(&e)
 	if t.frozen.Load() {
 		e.Reason = t.Failure()
 		return e
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for s := range store.Streams {
-		e.Wire[s], e.Lost[s] = t.lanes[s].wire.Load(), t.lanes[s].lost.Load()
-	}
+	t.count(&e)
 	e.Reason = t.Failure()
 	if t.dead.Swap(true) {
 		return e
@@ -259,6 +257,13 @@ func (t *Tape) Finish(exit *store.Exit) End {
 		}
 	}
 	return e
+}
+
+func (t *Tape) count(e *End) {
+	for s := range store.Streams {
+		e.Wire[s], e.Lost[s] = t.lanes[s].wire.Load(), t.lanes[s].lost.Load()
+	}
+	e.LostExchanges = t.lanes[kindExchange].lost.Load()
 }
 
 // Abandon gives the tape up because an append does not come back: from now on

@@ -1,0 +1,173 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentrec/store"
+)
+
+// openExchange is an exchange whose end the drain has not met.
+type openExchange struct {
+	store.Exchange        // without pieces
+	start          place  // the record it begins in
+	answer         []byte // the bytes of all pieces
+	ends           []int  // where each ends
+	times          []time.Duration
+
+	grown  bool      // since it was stored
+	stored int       // bytes of it when it was
+	when   time.Time // that was
+}
+
+// How an open exchange is stored again when it has grown: at each commit while
+// it is short; a long one when it has grown by an eighth, and a second after.
+const (
+	shortExchange = 1 << 20
+	patientFor    = time.Second
+)
+
+// exchange takes a record of an exchange.
+func (d *Drain) exchange(rec record, here place) error {
+	id, n := binary.Uvarint(rec.data)
+	if n <= 0 || n == len(rec.data) {
+		return fmt.Errorf("read an exchange of the tape: %w", errDamaged)
+	}
+	what, data := tell(rec.data[n]), rec.data[n+1:]
+	if what == tellBegin {
+		return d.begin(id, rec.time, data, here)
+	}
+	x := d.talks[id]
+	if x == nil {
+		return nil // an earlier drain stored it to its end
+	}
+	d.weight += len(data)
+	x.grown = true
+	var err error
+	switch what {
+	case tellBody:
+		x.Body = append(x.Body, data...)
+	case tellAnswer:
+		var a exchangeAnswer
+		err = json.Unmarshal(data, &a)
+		x.Status, x.Answered, x.Answer = a.Status, rec.time, unpackFields(a.Header)
+	case tellPiece:
+		x.answer = append(x.answer, data...)
+		x.ends, x.times = append(x.ends, len(x.answer)), append(x.times, rec.time)
+	case tellMore:
+		x.answer = append(x.answer, data...)
+		if n := len(x.ends); n > 0 {
+			x.ends[n-1] = len(x.answer)
+		}
+	case tellEnd:
+		var e exchangeEnd
+		if err = json.Unmarshal(data, &e); err == nil {
+			x.End, x.Ended, x.Trailer, x.Error, x.Omitted = e.End, rec.time, unpackFields(e.Trailer), string(e.Reason), e.Omitted
+			d.storeExchange(x)
+			delete(d.talks, id)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read an exchange of the tape: %w", errors.Join(err, errDamaged))
+	}
+	return nil
+}
+
+// begin takes the beginning of an exchange, unless it is stored to its end.
+func (d *Drain) begin(id uint64, t time.Duration, data []byte, here place) error {
+	d.at.Exchanges++
+	var b exchangeBegin
+	if err := json.Unmarshal(data, &b); err != nil {
+		return fmt.Errorf("read an exchange of the tape: %w", errors.Join(err, errDamaged))
+	}
+	x := &openExchange{start: here}
+	x.Number, x.Time, x.After = d.at.Exchanges-d.dropped, t, d.writer.Last()
+	x.Route, x.Proto, x.Method, x.URL, x.Header = b.Route, string(b.Proto), string(b.Method), string(b.URL), unpackFields(b.Header)
+	if x.Number <= d.writer.Exchanges() {
+		ended, after := d.writer.ExchangeEnded(x.Number)
+		if ended {
+			return nil
+		}
+		x.After = after
+	}
+	if d.talks == nil {
+		d.talks = map[uint64]*openExchange{}
+	}
+	d.talks[id] = x
+	d.weight += len(data)
+	d.storeExchange(x)
+	return nil
+}
+
+// storeExchange stores an exchange as far as it may be seen.
+func (d *Drain) storeExchange(x *openExchange) {
+	sure := len(x.answer)
+	y := x.Exchange
+	if y.End == "" {
+		// What goes on may end within a secret, unless it ends a line.
+		sure = bytes.LastIndexByte(x.answer, '\n') + 1
+		if y.Status == 0 && value(y.Header, "content-length") != strconv.Itoa(len(y.Body)) {
+			y.Body = nil
+		}
+	}
+	from := 0
+	for i, end := range x.ends {
+		if end = min(end, sure); from < end {
+			y.Pieces = append(y.Pieces, store.Piece{Time: x.times[i], Bytes: x.answer[from:end:end]})
+		}
+		from = end
+	}
+	if d.redactor != nil {
+		d.redactor.Exchange(&y)
+	}
+	d.writer.Exchange(y)
+	d.weight += int(len(y.Body) + from)
+	x.grown, x.stored, x.when = false, len(x.Body)+len(x.answer), time.Now()
+}
+
+func value(list []store.Field, name string) string {
+	for _, f := range list {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// openExchanges returns the exchanges that are open, in order.
+func (d *Drain) openExchanges() []*openExchange {
+	return slices.SortedFunc(maps.Values(d.talks), func(a, b *openExchange) int { return int(a.Number - b.Number) })
+}
+
+// storeGrown stores the open exchanges that have grown and whose turn it is, and
+// reports whether some are left.
+func (d *Drain) storeGrown() (left bool) {
+	for _, x := range d.openExchanges() {
+		size := len(x.Body) + len(x.answer)
+		switch {
+		case !x.grown:
+		case size < shortExchange, size-x.stored > x.stored/8, time.Since(x.when) >= patientFor:
+			d.storeExchange(x)
+		default:
+			left = true
+		}
+	}
+	return left
+}
+
+// cutExchanges ends the exchanges that are open: nothing more is known of them.
+func (d *Drain) cutExchanges(at time.Duration, why string) {
+	for _, x := range d.openExchanges() {
+		x.End, x.Ended, x.Error = store.CutShort, at, why
+		d.storeExchange(x)
+	}
+	d.talks = nil
+}

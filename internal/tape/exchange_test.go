@@ -1,0 +1,356 @@
+package tape
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agentrec/store"
+)
+
+// told is what a test told the tape of an exchange.
+type told struct {
+	x    *Exchange
+	want store.Exchange
+}
+
+// converse tells a tape of many exchanges at once, between frames, and returns
+// what should be stored.
+func converse(t testing.TB, tape *Tape, r *rand.Rand, n int) []*told {
+	var all, open []*told
+	frames := int64(0)
+	for range n {
+		if len(open) == 0 || r.IntN(5) == 0 {
+			req := Request{store.RouteMITM, "HTTP/2.0", "POST", fmt.Sprintf("https://h/%d", len(all)), []store.Field{{Name: "A", Value: "\xff"}, {Name: "B", Value: "2"}}}
+			o := &told{x: tape.Exchange(req)}
+			o.want = store.Exchange{After: frames, Route: req.Route, Proto: req.Proto, Method: req.Method, URL: req.URL, Header: req.Header}
+			all, open = append(all, o), append(open, o)
+			continue
+		}
+		i := r.IntN(len(open))
+		o := open[i]
+		p := bytes.Repeat([]byte("ab\n\xff"[r.IntN(4):]), r.IntN(30))
+		switch r.IntN(6) {
+		case 0:
+			o.x.Body(p)
+			o.want.Body = append(o.want.Body, p...)
+		case 1:
+			o.want.Status, o.want.Answer = 200+r.IntN(300), []store.Field{{Name: "C", Value: "3"}}
+			o.x.Answer(o.want.Status, o.want.Answer)
+		case 2, 3:
+			o.x.Piece(p)
+			if len(p) > 0 {
+				o.want.Pieces = append(o.want.Pieces, store.Piece{Bytes: p})
+			}
+		case 4:
+			o.want.End, o.want.Trailer, o.want.Error = store.Cancelled, []store.Field{{Name: "D", Value: ""}}, "why"
+			o.x.End(o.want.End, o.want.Trailer, o.want.Error)
+			open = slices.Delete(open, i, i+1)
+		case 5:
+			appendTo(t, tape, store.Out, "frame\nhal")
+			appendTo(t, tape, store.Out, "f\n")
+			frames += 2
+		}
+	}
+	for _, o := range open {
+		o.want.End, o.want.Error = store.CutShort, "the recording ended before it"
+	}
+	return all
+}
+
+// stored sees that the only session of a database has the exchanges told.
+func stored(t testing.TB, s *store.Session, all []*told) {
+	t.Helper()
+	i := 0
+	for x, err := range s.Exchanges(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == len(all) {
+			t.Fatalf("exchange %d is one too many", x.Number)
+		}
+		w := all[i].want
+		i++
+		last := x.Time
+		for j, p := range x.Pieces {
+			if p.Time < last || p.Time > time.Hour {
+				t.Errorf("exchange %d: piece %d came at %v, before it %v", x.Number, j, p.Time, last)
+			}
+			last = p.Time
+			x.Pieces[j].Time = 0
+		}
+		got := fmt.Sprintf("after %d %s %s %s %s %q %q %d %q %q %q %s %s %d", x.After, x.Route, x.Proto, x.Method, x.URL, x.Header, x.Body, x.Status, x.Answer, x.Pieces, x.Trailer, x.End, x.Error, x.Omitted)
+		want := fmt.Sprintf("after %d %s %s %s %s %q %q %d %q %q %q %s %s %d", w.After, w.Route, w.Proto, w.Method, w.URL, w.Header, w.Body, w.Status, w.Answer, w.Pieces, w.Trailer, w.End, w.Error, w.Omitted)
+		if x.Number != int64(i) || got != want {
+			t.Fatalf("exchange %d is\n%s, exchange %d should be\n%s", x.Number, got, i, want)
+		}
+	}
+	if i != len(all) || s.Exchanged != int64(i) {
+		t.Fatalf("%d exchanges, the session counts %d, want %d", i, s.Exchanged, len(all))
+	}
+}
+
+// TestExchangesResumeExactlyOnce stops drains at random records, before or after
+// their commit, and lets new ones go on.
+func TestExchangesResumeExactlyOnce(t *testing.T) {
+	for seed := range uint64(25) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		tape := create(t)
+		want := converse(t, tape, r, 100+r.IntN(200))
+		var db *store.DB
+		furthest := int64(0)
+		for ended := false; !ended; {
+			db = openStore(t, tape.db)
+			d := begin(t, tape, db)
+			for k := 1 + r.IntN(120); k > 0; {
+				if d.at.Offset > furthest { // an open exchange is read again from its beginning
+					furthest = d.at.Offset
+					k--
+				}
+				rec, err := d.reader.read(tape.length.Load())
+				if ended = errors.Is(err, io.EOF); ended {
+					break
+				}
+				if err == nil {
+					err = d.take(rec)
+				}
+				if err == nil && r.IntN(8) == 0 {
+					err = d.commit(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ended {
+				if err := d.close(t.Context(), nil, ""); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+			if r.IntN(2) == 0 {
+				if err := d.commit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			db.Close() // what was not committed is gone
+		}
+		s, err := db.Find(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored(t, s, want)
+	}
+}
+
+// TestSecretsOfExchangesStayOffTheDisk: at no commit, however a secret is cut
+// into pieces, does any part of it reach the database, its log or the tape.
+func TestSecretsOfExchangesStayOffTheDisk(t *testing.T) {
+	const secret, known = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD", "c0rrect-hOrse-b4ttery"
+	tape, err := Create(filepath.Join(t.TempDir(), "session.db"), Start{Started: time.Now(), Argv: []string{"agent"}, Environ: []string{"SOME_API_KEY=" + known}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tape.remove)
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	clean := func() {
+		t.Helper()
+		if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{tape.db, tape.db + "-wal", tape.path} {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range []string{secret, secret[:14], secret[14:28], secret[28:], known[:10], known[10:], "hunter2hunter2", "plainvalue1234"} {
+				if bytes.Contains(b, []byte(part)) {
+					t.Fatalf("%s holds %q", filepath.Base(path), part)
+				}
+			}
+		}
+	}
+	body := `{"say":"` + known + ` ` + secret + `"}`
+	x := tape.Exchange(Request{store.RouteBaseURL, "HTTP/1.1", "POST", "https://u:hunter2hunter2@h/v1?key=plainvalue1234", []store.Field{
+		{Name: "Authorization", Value: "Bearer " + secret}, {Name: "Content-Length", Value: fmt.Sprint(len(body))}}})
+	clean()
+	for i := range body {
+		x.Body([]byte(body[i : i+1]))
+		if i%9 == 0 {
+			clean()
+		}
+	}
+	x.Answer(200, []store.Field{{Name: "Set-Cookie", Value: "a=plainvalue1234"}})
+	clean()
+	for _, p := range []string{"data: first\n\n", "data: " + secret[:14], secret[14:28], secret[28:] + " ", "and " + known[:10], known[10:] + "\n\ndata: la", "st\n\n"} {
+		x.Piece([]byte(p))
+		clean()
+	}
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live, err := s.Exchange(t.Context(), 1); err != nil || live.End != "" || len(live.Pieces) != 7 {
+		t.Errorf("while it is open it has %q, end %q, %v", live.Pieces, live.End, err)
+	}
+	x.End(store.Done, nil, "see https://u:hunter2hunter2@h")
+	clean()
+	end := tape.Finish(nil)
+	if err := d.close(t.Context(), &end, ""); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Exchange(t.Context(), 1)
+	if err != nil || len(got.Pieces) != 7 || got.End != store.Done || string(got.Pieces[0].Bytes) != "data: first\n\n" || !strings.HasPrefix(string(got.Pieces[1].Bytes), "data: <redacted:") {
+		t.Errorf("it has %q, %v", got.Pieces, err)
+	}
+	for _, f := range got.Header {
+		if f.Name == "Content-Length" && f.Value != fmt.Sprint(len(got.Body)) {
+			t.Errorf("the content-length is %s, the body has %d bytes", f.Value, len(got.Body))
+		}
+	}
+	if s.State != store.Recording {
+		t.Fatal("the session was read again")
+	}
+}
+
+// TestExchangesUnredacted: a recording without redaction keeps all as it was.
+func TestExchangesUnredacted(t *testing.T) {
+	const secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+	tape := create(t)
+	x := tape.Exchange(Request{URL: "https://h/?key=" + secret, Header: []store.Field{{Name: "Authorization", Value: secret}}})
+	x.Body([]byte(secret))
+	x.Answer(200, nil)
+	x.Piece([]byte(secret))
+	x.End(store.Done, nil, "")
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Exchange(t.Context(), 1)
+	if err != nil || got.Header[0].Value != secret || string(got.Body) != secret || string(got.Pieces[0].Bytes) != secret || !strings.HasSuffix(got.URL, secret) {
+		t.Errorf("it is %q, %v", fmt.Sprint(got), err)
+	}
+}
+
+// TestExchangesAtOnce: many goroutines tell of exchanges while a follower drains.
+func TestExchangesAtOnce(t *testing.T) {
+	tape := create(t)
+	f := tape.Follower()
+	defer f.Close()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			x := tape.Exchange(Request{Method: "POST", URL: fmt.Sprint("http://h/", i)})
+			for j := range 50 {
+				x.Body([]byte{byte(i)})
+				if j == 0 {
+					x.Answer(200, nil)
+				}
+				x.Piece([]byte{byte(i), byte(j)})
+			}
+			x.End(store.Done, nil, "")
+		})
+	}
+	wg.Wait()
+	end := tape.Finish(&store.Exit{})
+	if err := f.Complete(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+	db := openStore(t, tape.db)
+	s, err := db.Find(t.Context(), "")
+	if err != nil || s.State != store.Closed || s.Exchanged != 20 {
+		t.Fatalf("%v, %v", s, err)
+	}
+	for x, err := range s.Exchanges(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var i byte
+		fmt.Sscanf(x.URL, "http://h/%d", &i)
+		if !bytes.Equal(x.Body, bytes.Repeat([]byte{i}, 50)) || len(x.Pieces) != 50 || !bytes.Equal(x.Pieces[49].Bytes, []byte{i, 49}) {
+			t.Errorf("exchange %d of %s has %v, %v", x.Number, x.URL, x.Body, x.Pieces)
+		}
+	}
+}
+
+// TestAFullTapeCutsExchanges: what a full tape does not take is counted in its
+// exchange and cuts the session; what came before stays exact.
+func TestAFullTapeCutsExchanges(t *testing.T) {
+	tape := create(t)
+	x := tape.Exchange(Request{URL: "http://h/"})
+	x.Body([]byte("asked"))
+	x.Answer(200, nil)
+	x.Piece([]byte("one"))
+	tape.limit.Store(tape.end)
+	x.Piece([]byte("lost"))
+	tape.limit.Store(maxBacklog)
+	x.Piece([]byte("lost too"))
+	x.End(store.Done, nil, "")
+	end := tape.Finish(&store.Exit{})
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(t.Context(), &end, ""); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Exchange(t.Context(), 1)
+	if err != nil || len(got.Pieces) != 1 || string(got.Pieces[0].Bytes) != "one" || got.Omitted != int64(len("lostlost too")) || got.End != store.Done {
+		t.Errorf("it is %+v, %v", got, err)
+	}
+	if s.State != store.Cut || !strings.Contains(s.Reason, "4 bytes were forwarded but not recorded: the tape is full") {
+		t.Errorf("the session is %s: %s", s.State, s.Reason)
+	}
+}
+
+// TestNoTapeKeepsNoExchange: telling a tape that keeps nothing does no harm.
+func TestNoTapeKeepsNoExchange(t *testing.T) {
+	tape := None(Start{Started: time.Now()}, errors.New("no disk"))
+	x := tape.Exchange(Request{URL: "http://h/"})
+	x.Body([]byte("asked"))
+	x.Answer(200, nil)
+	x.Piece([]byte("one"))
+	x.End(store.Done, nil, "")
+	if end := tape.Finish(nil); end.LostExchanges != int64(len("askedone")) || end.Reason != "no disk" {
+		t.Errorf("it ends with %+v", end)
+	}
+}
+
+// TestAFrozenTapeHoldsNoExchange: an append that does not come back is given up.
+func TestAFrozenTapeHoldsNoExchange(t *testing.T) {
+	tape := create(t)
+	x := tape.Exchange(Request{URL: "http://h/"})
+	tape.mu.Lock() // as an append that does not come back holds it
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		x.Piece([]byte("one"))
+		x.Piece([]byte("two"))
+		x.End(store.Done, nil, "")
+	}()
+	select {
+	case <-returned:
+	case <-time.After(30 * time.Second):
+		t.Error("the exchange waits")
+	}
+	tape.mu.Unlock()
+}
