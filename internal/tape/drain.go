@@ -98,7 +98,7 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 	}
 	d.writer, err = db.Begin(ctx, store.Start{
 		ID: id, UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd,
-		Argv: argv, Version: s.Version, Unredacted: s.Unredacted,
+		Argv: argv, Version: s.Version, Unredacted: s.Unredacted, Parent: s.Parent,
 	})
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type Start struct {
 	Argv       []string          `json:"argv"`
 	Version    string            `json:"version,omitempty"`
 	Dialect    string            `json:"dialect,omitempty"` // name or file; "" is decided by the first frames
+	Parent     string            `json:"parent,omitempty"`  // UID of the session this one was made from
 	Unredacted bool              `json:"unredacted,omitempty"`
 	Rules      []string          `json:"rules,omitempty"`   // redaction rules of the user
 	Environ    []string          `json:"environ,omitempty"` // of the agent
