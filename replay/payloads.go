@@ -85,6 +85,15 @@ func (p *payloads) lookup(seq int64) (store.Frame, error) {
 	return f, nil
 }
 
+// text returns the bytes of a frame, or what stands for them when it is a giant.
+func (p *payloads) text(seq int64) ([]byte, error) {
+	f, err := p.lookup(seq)
+	if err == nil && f.Raw == nil && f.Size > 0 {
+		return p.giant(f)
+	}
+	return f.Raw, err
+}
+
 // giant returns the text that stands for a giant frame in comparisons.
 func (p *payloads) giant(f store.Frame) ([]byte, error) {
 	r, err := p.session.Reader(p.ctx, f.Seq)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -127,13 +128,18 @@ func (p *player) faulty(d *dialect.Dialect) *faulty {
 // read; ending says that EOF or a signal was recorded before it.
 func (p *player) build(d *dialect.Dialect, each func(f store.Frame, ending bool)) (*builder, error) {
 	b := newBuilder(d, p.o.Free)
-	events, err := p.session.Events(p.data)
+	return b, b.session(p.data, p.session, each)
+}
+
+// session adds all of a session; each sees every frame before it is added.
+func (b *builder) session(ctx context.Context, s *store.Session, each func(f store.Frame, ending bool)) error {
+	events, err := s.Events(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the session's events: %w", err)
+		return fmt.Errorf("reading the session's events: %w", err)
 	}
-	for f, err := range p.session.Frames(p.data, 1, 0) {
+	for f, err := range s.Frames(ctx, 1, 0) {
 		if err != nil {
-			return nil, fmt.Errorf("reading the session's frames: %w", err)
+			return fmt.Errorf("reading the session's frames: %w", err)
 		}
 		for len(events) > 0 && events[0].After < f.Seq {
 			b.event(events[0])
@@ -145,7 +151,7 @@ func (p *player) build(d *dialect.Dialect, each func(f store.Frame, ending bool)
 	for _, e := range events {
 		b.event(e)
 	}
-	return b, nil
+	return nil
 }
 
 // dialect returns the table to read the session by.
@@ -185,13 +191,10 @@ func (p *player) binds() ([]textPair, error) {
 func (p *player) fetcher() func(int32) []byte {
 	data := newPayloads(p.data, p.session)
 	return func(i int32) []byte {
-		f, err := data.lookup(int64(p.e.s.items[i].seq))
-		if err == nil && f.Raw == nil && f.Size > 0 {
-			f.Raw, err = data.giant(f)
-		}
+		raw, err := data.text(int64(p.e.s.items[i].seq))
 		if err != nil && p.problem == nil {
 			p.problem = err
 		}
-		return f.Raw
+		return raw
 	}
 }

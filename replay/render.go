@@ -71,13 +71,13 @@ func (s *script) slotEdits(v *view, i int32, raw []byte) []edit {
 func (s *script) lookup(v *view, i int32, slot dialect.Slot, recorded string) (string, bool) {
 	if slot.Ref {
 		q := s.referred(i, slot)
-		if q == 0 || s.items[q].stream == store.Out {
-			return "", false // the agent's own ids are sent as recorded
+		if q == 0 || (s.items[q].stream == store.Out) != s.mirrored {
+			return "", false // the ids of the side that is played are sent as recorded
 		}
 		live, ok := v.refs[refKey{q, naming(slot.Namespace, recorded)}]
 		return live, ok
 	}
-	if !slot.ByClient {
+	if slot.ByClient == s.mirrored {
 		return "", false
 	}
 	live, ok := v.values[naming(slot.Namespace, recorded)]

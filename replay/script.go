@@ -34,6 +34,8 @@ type script struct {
 	cut     bool                  // the recording ends early
 	last    int32                 // seq of the last frame
 	free    map[string]bool       // labels taken out of the gates
+
+	mirrored bool // the client is played, and the agent is live
 }
 
 // item is one frame, or one event that gates. Fields that name items hold their

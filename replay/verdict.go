@@ -12,18 +12,19 @@ import (
 
 // Kinds of what a report lists.
 const (
-	Different = "different" // a live frame took the place of a recorded one that says something else
-	Refused   = "refused"   // a live request that the recording does not hold; the client got an error
-	Extra     = "extra"     // another live frame that the recording does not hold
-	Unsent    = "unsent"    // a recorded frame that the client did not send
-	Stalled   = "stalled"   // the client and the replay waited for each other
-	Early     = "early"     // a frame was matched although an act recorded before it was not sent yet
-	Inexact   = "inexact"   // a frame was accepted at a level below exact
-	Answered  = "answered"  // an answer that the recording leaves open
-	LeftOver  = "left over" // recorded frames of the agent that were not sent
-	Updated   = "updated"   // changed frames went into the recording
-	Faulted   = "fault"     // damage that was asked for
-	Ended     = "ended"     // how the replay ended, where it is not as recorded
+	Different = "different"    // a live frame took the place of a recorded one that says something else
+	Refused   = "refused"      // a live request that the recording does not hold; the client got an error
+	Extra     = "extra"        // another live frame that the recording does not hold
+	Unsent    = "unsent"       // a recorded frame that the client did not send
+	Stalled   = "stalled"      // the client and the replay waited for each other
+	Early     = "early"        // a frame was matched although an act recorded before it was not sent yet
+	Inexact   = "inexact"      // a frame was accepted at a level below exact
+	Unknown   = "unknown call" // a request of the live agent that the recording does not hold
+	Answered  = "answered"     // an answer that the recording leaves open
+	LeftOver  = "left over"    // recorded frames of the agent that were not sent
+	Updated   = "updated"      // changed frames went into the recording
+	Faulted   = "fault"        // damage that was asked for
+	Ended     = "ended"        // how the replay ended, where it is not as recorded
 )
 
 // Entry is one thing a report lists: a divergence or a note.

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"agentrec/store"
@@ -98,22 +99,59 @@ func quote(s string) []byte {
 // answer, in the protocol's own error shape, nil when it has none. A place that
 // the request does not have is left out, or null where the table says so.
 func (d *Dialect) Refuse(request []byte, message string) []byte {
-	var out []byte
-	if !d.batch || !isArray(request) {
-		d.eachRule(store.In, request, func(r *Rule, f frame, _ int) {
-			shape := r.refusal
-			if shape == nil {
-				shape = d.refusal
-			}
-			if shape != nil {
-				out = shape.append(nil, f, message)
-			}
-		})
+	if out := d.refuse(store.In, request, message, func(r *Rule) *refusal { return r.or(d.refusal) }); out != nil {
+		return out
 	}
-	if out == nil && d.refusal != nil {
-		out = d.refusal.append(nil, frame{spans: make([]Span, d.tree.slots)}, message)
+	if d.refusal != nil {
+		return d.refusal.append(nil, frame{spans: make([]Span, d.tree.slots)}, message)
 	}
+	return nil
+}
+
+// Decline returns the frame an agent gets for a request of its own that a rerun
+// cannot answer, nil when the protocol has no shape for that: the one of the
+// request's family, else the table's where that repeats the id of the request,
+// and so may answer either side.
+func (d *Dialect) Decline(request []byte, message string) []byte {
+	return d.refuse(store.Out, request, message, func(r *Rule) *refusal {
+		if len(r.id) == 1 && d.refusal.repeats(r.id[0]) {
+			return r.or(d.refusal)
+		}
+		return r.refusal
+	})
+}
+
+func (r *Rule) or(other *refusal) *refusal {
+	if r.refusal != nil {
+		return r.refusal
+	}
+	return other
+}
+
+func (d *Dialect) refuse(stream store.Stream, request []byte, message string, shape func(*Rule) *refusal) (out []byte) {
+	if d.batch && isArray(request) {
+		return nil
+	}
+	d.eachRule(stream, request, func(r *Rule, f frame, _ int) {
+		if s := shape(r); s != nil {
+			out = s.append(nil, f, message)
+		}
+	})
 	return out
+}
+
+// repeats reports whether a shape is an object that holds the value at a place
+// of the request in the same place.
+func (s *refusal) repeats(at expr) bool {
+	if s == nil || len(at.keys) != 1 {
+		return false
+	}
+	for _, m := range s.members {
+		if m.key == at.keys[0] && m.value.at != nil && slices.Equal(m.value.at.keys, at.keys) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *refusal) append(b []byte, f frame, message string) []byte {

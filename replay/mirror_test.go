@@ -1,0 +1,191 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"agentrec/internal/dialect"
+	"agentrec/internal/tape"
+)
+
+// newTestMirror makes a mirror of recorded lines.
+func newTestMirror(t testing.TB, dialectName string, lines []string) *mirror {
+	t.Helper()
+	ctx := context.Background()
+	db, err := tape.Open(ctx, recordLines(t, dialectName, lines...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	session, err := db.Find(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dialect.Load(dialectName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := newMirror(ctx, session, d, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := newPayloads(ctx, session)
+	m.fetch = func(i int32) []byte {
+		raw, err := data.text(int64(m.s.items[i].seq))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	return m
+}
+
+// renumbered is how a live agent names what the recorded one has named
+// otherwise: requests by strings, conversations by another word.
+func renumbered(line string) string {
+	f := parseFrame(line)
+	if f["method"] != nil && f["id"] != nil {
+		id, err := json.Marshal(f["id"])
+		if err != nil {
+			panic(err)
+		}
+		f["id"] = "q-" + string(id)
+		line = text(f)
+	}
+	return strings.ReplaceAll(line, `"sess-`, `"live-`)
+}
+
+// recordedAgain is what the recorded agent would have been sent.
+func recordedAgain(line string) string {
+	line = strings.ReplaceAll(line, `"live-`, `"sess-`)
+	f := parseFrame(line)
+	if id, ok := f["id"].(string); ok && f["method"] == nil {
+		if n, ok := strings.CutPrefix(id, "q-"); ok {
+			f["id"] = json.RawMessage(n)
+			return text(f)
+		}
+	}
+	return line
+}
+
+// TestMirror plays generated recordings to an agent that does just what the
+// recorded one did, the replay of the same recording, with other ids: all the
+// client's frames must come, each after its causes, and nothing else. The
+// agent's frames that no order is known of come in another one.
+func TestMirror(t *testing.T) {
+	for name, generate := range map[string]func(uint64) (*generated, func(variant) simClient){"acp": generateACP, "mcp": generateMCP, "pi": generatePi} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(*seeds) {
+				g, _ := generate(seed)
+				if problem := playMirror(t, g, seed); problem != "" {
+					t.Fatalf("seed %d: %s\n%s", seed, problem, numbered(g.lines))
+				}
+			}
+		})
+	}
+}
+
+func playMirror(t *testing.T, g *generated, seed uint64) string {
+	var log []string
+	agent := newMemory(t, g.dialect, matching{}, g.lines)
+	client := newTestMirror(t, g.dialect, g.lines)
+	problem := ""
+	client.report = func(n Entry) { problem += n.Kind + ": " + n.Message + "\n" }
+	rng := rand.New(rand.NewPCG(seed, 3))
+	var wire []string // what the agent sent and the client has not read yet
+	sent := 0
+	send := func(list []sending) {
+		for _, s := range list {
+			if s.end {
+				continue
+			}
+			sent++
+			log = append(log, "> "+string(s.raw))
+			wire = append(wire, agent.lines(agent.e.frame([]byte(recordedAgain(string(s.raw)))))...)
+		}
+	}
+	wire = append(wire, agent.lines(agent.e.start())...)
+	send(client.start())
+	for len(wire) > 0 {
+		n := 0
+		if g.dialect == "mcp" && rng.IntN(3) == 0 { // a server's answers may overtake each other
+			n = rng.IntN(len(wire))
+		}
+		line := renumbered(wire[n])
+		wire = slices.Delete(wire, n, n+1)
+		log = append(log, "< "+line)
+		send(client.frame([]byte(line)))
+	}
+	if !client.over() {
+		what, _ := client.stuck()
+		problem += "not all was sent; it waits for " + what + "\n"
+	}
+	agent.e.eof()
+	agent.v.close(agent.e, false)
+	agent.v.notes = nil
+	if k := agent.kinds(); k != "" {
+		problem += "the agent says: " + k + "\n"
+	}
+	want := 0
+	for _, l := range g.lines {
+		if strings.HasPrefix(l, "in ") {
+			want++
+		}
+	}
+	if sent != want {
+		problem += fmt.Sprintf("%d of %d frames were sent\n", sent, want)
+	}
+	if problem == "" {
+		return ""
+	}
+	return problem + strings.Join(log, "\n")
+}
+
+// told plays lines to a mirror: "< frame" is the agent's, "> frame" what the
+// client must send then, "> end" the end.
+func told(t *testing.T, m *mirror, lines ...string) {
+	t.Helper()
+	var got []string
+	take := func(list []sending) {
+		for _, s := range list {
+			if s.end {
+				got = append(got, "end")
+			} else {
+				got = append(got, string(s.raw))
+			}
+		}
+	}
+	take(m.start())
+	for i, line := range lines {
+		what, rest, _ := strings.Cut(line, " ")
+		switch what {
+		case "<":
+			if len(got) > 0 {
+				t.Fatalf("before line %d it sent %q", i, got)
+			}
+			take(m.frame([]byte(rest)))
+		case "hurry":
+			take(m.hurry())
+		case "stuck":
+			what, list := m.stuck()
+			if what != rest {
+				t.Fatalf("line %d: stuck for %q, want %q", i, what, rest)
+			}
+			take(list)
+		case ">":
+			if len(got) == 0 || !bytes.Equal([]byte(got[0]), []byte(rest)) {
+				t.Fatalf("line %d: it sent %q, want %s", i, got, rest)
+			}
+			got = got[1:]
+		}
+	}
+	if len(got) > 0 {
+		t.Fatalf("at the end it sent %q", got)
+	}
+}
