@@ -99,7 +99,7 @@ see agentrec help settings.`,
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("agentrec {{.Version}}\n")
-	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(recordInto), inspect.Commands()} {
+	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(replay.With{Record: recordInto, Onto: inspect.Onto, Version: version()}), inspect.Commands()} {
 		root.AddCommand(list...)
 	}
 	root.AddCommand(&cobra.Command{

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -93,6 +94,16 @@ func eventKey(e *store.Event) frameKey {
 		text += "\x00" + strconv.Itoa(e.Exit.Code) + e.Exit.Signal
 	}
 	return sum16([]byte(text))
+}
+
+// Onto makes a session in temp that is now with what it says in common with old
+// in old's own bytes, as export --onto does.
+func Onto(ctx context.Context, temp *store.DB, now, old *store.Session) (*store.Session, error) {
+	d, err := transcript.Detect(ctx, now, dialect.Set{})
+	if err != nil {
+		return nil, err
+	}
+	return layOnto(ctx, temp, now, old, d)
 }
 
 // layOnto makes a session in temp that is now with what it says in common with

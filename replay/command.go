@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,9 +15,16 @@ import (
 // streams, into the database file. Its error tells how the agent ended.
 type Recorder func(ctx context.Context, file string, argv []string) error
 
+// With is what the commands need from other packages on top.
+type With struct {
+	Record  Recorder
+	Onto    Layer
+	Version string // of this agentrec
+}
+
 // Commands returns the commands of this package for the root command.
-func Commands(record Recorder) []*cobra.Command {
-	return []*cobra.Command{replayCommand(record), reportCommand(), faultsCommand()}
+func Commands(with With) []*cobra.Command {
+	return []*cobra.Command{replayCommand(with.Record), rerunCommand(with), reportCommand(), faultsCommand()}
 }
 
 func replayCommand(record Recorder) *cobra.Command {
@@ -76,12 +81,8 @@ diverged and 4 when FILE cannot be played.`,
 			if o.Exhausted != ExhaustedFail && o.Exhausted != ExhaustedLast && o.Exhausted != ExhaustedCycle {
 				return fmt.Errorf("--exhausted %q is not known; use fail, last or cycle", o.Exhausted)
 			}
-			if o.Report != "" {
-				if ext := filepath.Ext(o.Report); ext != "" && reportFormats[ext] == nil {
-					if info, err := os.Stat(o.Report); err != nil || !info.IsDir() {
-						return fmt.Errorf("--report %s: end the name in one of %s, or name a directory", o.Report, strings.Join(reportExtensions(), ", "))
-					}
-				}
+			if err := checkReport(o.Report); err != nil {
+				return err
 			}
 			for _, text := range faults {
 				fault, err := ParseFault(text)
@@ -96,12 +97,7 @@ diverged and 4 when FILE cannot be played.`,
 			if _, err := recordMode(mode); err != nil {
 				return err
 			}
-			for _, b := range o.Bind {
-				if recorded, _, ok := strings.Cut(b, "="); !ok || recorded == "" {
-					return fmt.Errorf("--bind %q is no binding; write RECORDED=LIVE", b)
-				}
-			}
-			return nil
+			return checkBinds(o.Bind)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.File = args[0]

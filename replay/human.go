@@ -25,11 +25,16 @@ func human(n Entry) string {
 	fmt.Fprintf(&b, "agentrec: %s: %s%s\n", word, live, visible(n.Message))
 	for _, d := range n.Differences {
 		recorded, liveValue := around(d.Recorded, d.Live, maxShown)
-		fmt.Fprintf(&b, "  at %s\n", visible(place(d.Path)))
-		if n.Kind != Extra {
+		one := n.Kind == Extra || n.Kind == Unknown || n.Kind == Missing // side that has it
+		if !one || d.Path != "" {
+			fmt.Fprintf(&b, "  at %s\n", visible(place(d.Path)))
+		}
+		if !one || n.Kind == Missing {
 			fmt.Fprintf(&b, "    recorded  %s\n", visible(orAbsent(recorded)))
 		}
-		fmt.Fprintf(&b, "    live      %s\n", visible(orAbsent(liveValue)))
+		if n.Kind != Missing {
+			fmt.Fprintf(&b, "    live      %s\n", visible(orAbsent(liveValue)))
+		}
 	}
 	if n.More > 0 {
 		fmt.Fprintf(&b, "  and %d differences more\n", n.More)

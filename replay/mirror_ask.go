@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"strings"
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/transcript"
@@ -96,13 +97,13 @@ func (m *mirror) unknown(raw []byte, r *dialect.Reading) {
 	if n > 0 {
 		message = fmt.Sprintf("%s was recorded %s and has now been made once more", name, times(n))
 	}
-	value := r.Args
+	value := strings.Clone(r.Args)
 	if value == "" {
 		value = string(raw)
 	}
 	m.report(Entry{
-		Kind: Unknown, Live: m.frames, Label: r.Label, Message: message,
-		Differences: []transcript.Difference{{Live: value}},
+		Kind: Unknown, Label: strings.Clone(r.Label), Message: message,
+		Differences: []transcript.Difference{{Live: asJSON(value)}},
 	})
 	text := m.decline
 	if text == "" {

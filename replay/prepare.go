@@ -156,14 +156,20 @@ func (b *builder) session(ctx context.Context, s *store.Session, each func(f sto
 
 // dialect returns the table to read the session by.
 func (p *player) dialect() (*dialect.Dialect, error) {
-	set, err := dialect.LoadSet(p.o.Dialect)
+	return dialectOf(p.data, p.session, p.o.Dialect)
+}
+
+// dialectOf returns the table that --dialect names, or chooses from those that
+// it names, to read a session by.
+func dialectOf(ctx context.Context, s *store.Session, name string) (*dialect.Dialect, error) {
+	set, err := dialect.LoadSet(name)
 	if err != nil {
 		return nil, fmt.Errorf("choosing the dialect: %w", err)
 	}
-	if p.session.Dialect != "" && set.Choose(p.session.Dialect) == nil {
-		return nil, fmt.Errorf("choosing the dialect: the session was read by a table named %q, which is not built in; write --dialect FILE", p.session.Dialect)
+	if s.Dialect != "" && set.Choose(s.Dialect) == nil {
+		return nil, fmt.Errorf("choosing the dialect: the session was read by a table named %q, which is not built in; write --dialect FILE", s.Dialect)
 	}
-	d, err := transcript.Detect(p.data, p.session, set)
+	d, err := transcript.Detect(ctx, s, set)
 	if err != nil {
 		return nil, fmt.Errorf("choosing the dialect: %w", err)
 	}

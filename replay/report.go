@@ -16,7 +16,8 @@ import (
 // While the replay runs, State is "running" and the file holds what is known so
 // far; a file left so belongs to a replay that was killed.
 type Report struct {
-	Format      int           `json:"agentrec_report"` // 1
+	Format      int           `json:"agentrec_report"`   // 1
+	Command     string        `json:"command,omitempty"` // rerun; "" is replay
 	File        string        `json:"file"`
 	Session     ReportSession `json:"session"`
 	Dialect     string        `json:"dialect"`
@@ -32,6 +33,7 @@ type Report struct {
 	Notes       []Entry       `json:"notes"`
 	Dropped     int           `json:"dropped,omitempty"` // divergences beyond those listed
 	Exit        *store.Exit   `json:"exit,omitempty"`    // as recorded
+	Runs        int           `json:"runs,omitempty"`    // of a rerun: how often it was run, if more than once
 }
 
 // ReportSession names the session that was played.
@@ -44,7 +46,7 @@ type ReportSession struct {
 // ReportCount compares recorded frames with those of the replay.
 type ReportCount struct {
 	Recorded int `json:"recorded"`
-	Played   int `json:"played"` // in: matched; out: sent
+	Played   int `json:"played"` // in: matched, of a rerun sent; out: sent, of a rerun received
 }
 
 // Failed returns how many divergences a report holds.
@@ -83,7 +85,7 @@ func newReporter(where string, id string) (*reporter, error) {
 			return nil, fmt.Errorf("making the report directory: %w", err)
 		}
 		ext = ".json"
-		path = filepath.Join(where, "replay-"+id+ext)
+		path = filepath.Join(where, id+ext)
 	}
 	encode := reportFormats[ext]
 	if encode == nil {

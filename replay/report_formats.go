@@ -64,6 +64,9 @@ type junitFailure struct {
 // junit writes reports as JUnit XML: one test case for each.
 func junit(reports []*Report) ([]byte, error) {
 	suite := junitSuite{Name: "agentrec replay", Tests: len(reports)}
+	if len(reports) > 0 {
+		suite.Name = "agentrec " + command(reports[0])
+	}
 	took := 0.0
 	for _, r := range reports {
 		c := junitCase{Name: reportName(r), Class: "agentrec." + r.Dialect, Time: fmt.Sprintf("%.3f", r.Took/1000)}
@@ -104,6 +107,13 @@ func tap(reports []*Report) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
+func command(r *Report) string {
+	if r.Command == "" {
+		return "replay"
+	}
+	return r.Command
+}
+
 // annotations writes divergences as the workflow commands of GitHub Actions,
 // which show them beside the file.
 func annotations(r *Report) string {
@@ -114,7 +124,7 @@ func annotations(r *Report) string {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
 	var b strings.Builder
 	for _, n := range r.Divergences[:min(len(r.Divergences), maxAnnotations)] {
-		fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(visible(r.File)), property("replay: "+n.Kind), escape(strings.TrimRight(human(n), "\n")))
+		fmt.Fprintf(&b, "::error file=%s,title=%s::%s\n", property(visible(r.File)), property(command(r)+": "+n.Kind), escape(strings.TrimRight(human(n), "\n")))
 	}
 	return b.String()
 }

@@ -157,7 +157,7 @@ func newPlayer(data context.Context, o Options, s *store.Session) (*player, erro
 
 // processName is what a report in a directory is called after.
 func processName(s *store.Session, connection int) string {
-	name := fmt.Sprintf("%s-%d", s.UID, os.Getpid())
+	name := fmt.Sprintf("replay-%s-%d", s.UID, os.Getpid())
 	if connection > 0 {
 		name += fmt.Sprintf("-%d", connection)
 	}

@@ -47,3 +47,10 @@ func settled() {
 	case <-time.After(time.Second): // blocked by whoever started us
 	}
 }
+
+// signalTo sends a signal by its name, such as TERM, and reports whether it was
+// sent.
+func signalTo(p *os.Process, name string) bool {
+	n := unix.SignalNum("SIG" + name)
+	return n != 0 && p.Signal(n) == nil
+}

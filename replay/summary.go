@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,11 @@ func printSummary(o SummaryOptions, reports []*Report, failed int) error {
 		}
 		return nil
 	}
+	what := command(reports[0])
 	for _, r := range reports {
+		if command(r) != what {
+			what = "report"
+		}
 		if o.Quiet && r.Verdict == "pass" {
 			continue
 		}
@@ -85,8 +90,12 @@ func printSummary(o SummaryOptions, reports []*Report, failed int) error {
 		if r.State != "done" {
 			state = ", killed"
 		}
-		if _, err := fmt.Fprintf(o.Stdout, "%-4s  %s  %d/%d matched, %d/%d sent%s\n", r.Verdict, visible(reportName(r)),
-			r.In.Played, r.In.Recorded, r.Out.Played, r.Out.Recorded, state); err != nil {
+		words := [2]string{"matched", "sent"}
+		if r.Command == "rerun" {
+			words = [2]string{"sent", "received"}
+		}
+		if _, err := fmt.Fprintf(o.Stdout, "%-4s  %s  %d/%d %s, %d/%d %s%s\n", r.Verdict, visible(reportName(r)),
+			r.In.Played, r.In.Recorded, words[0], r.Out.Played, r.Out.Recorded, words[1], state); err != nil {
 			return err
 		}
 		if r.Verdict != "pass" {
@@ -102,7 +111,7 @@ func printSummary(o SummaryOptions, reports []*Report, failed int) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(o.Stdout, "%s, %d failed\n", replayCount(len(reports)), failed)
+	_, err := fmt.Fprintf(o.Stdout, "%s, %d failed\n", count(len(reports), what), failed)
 	return err
 }
 
@@ -128,19 +137,25 @@ func readReports(path string) ([]*Report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: reading reports: %w", store.ErrUnusable, err)
 		}
-		r := new(Report)
-		if err := json.Unmarshal(b, r); err != nil || r.Format != 1 {
-			return nil, fmt.Errorf("%w: %s is no report of agentrec replay", store.ErrUnusable, file)
+		for dec := json.NewDecoder(bytes.NewReader(b)); ; {
+			r := new(Report)
+			err := dec.Decode(r)
+			if err == io.EOF {
+				break
+			}
+			if err != nil || r.Format != 1 {
+				return nil, fmt.Errorf("%w: %s is no report of agentrec replay or rerun", store.ErrUnusable, file)
+			}
+			out = append(out, r)
 		}
-		out = append(out, r)
 	}
 	return out, nil
 }
 
-// replayCount counts for people.
-func replayCount(n int) string {
+// count counts for people.
+func count(n int, what string) string {
 	if n == 1 {
-		return "1 replay"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d replays", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }

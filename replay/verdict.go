@@ -19,6 +19,7 @@ const (
 	Stalled   = "stalled"      // the client and the replay waited for each other
 	Early     = "early"        // a frame was matched although an act recorded before it was not sent yet
 	Inexact   = "inexact"      // a frame was accepted at a level below exact
+	Missing   = "missing"      // of a rerun: what the agent did when it was recorded and does not do now
 	Unknown   = "unknown call" // a request of the live agent that the recording does not hold
 	Answered  = "answered"     // an answer that the recording leaves open
 	LeftOver  = "left over"    // recorded frames of the agent that were not sent
@@ -40,6 +41,7 @@ type Entry struct {
 	Message     string                  `json:"message"`
 	Accept      string                  `json:"accept,omitempty"`  // flag that would accept it
 	Follows     bool                    `json:"follows,omitempty"` // came after the first divergence, so it may only follow from it
+	Runs        int                     `json:"runs,omitempty"`    // of several reruns: in how many it was found
 }
 
 // verdict collects what a replay finds out.

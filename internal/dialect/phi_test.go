@@ -48,7 +48,7 @@ func TestPhiMessages(t *testing.T) {
 		want   Reading
 	}{
 		{store.In, `{"type":"register_tool","name":"shell","description":"run shell","parameters":{}}`,
-			Reading{Label: "register_tool", Role: Request, Key: "register_tool shell"}},
+			Reading{Label: "register_tool", Role: Request, Key: "register_tool shell", Name: "shell"}},
 		{store.In, `{"type":"create_session","session_id":"ext-1"}`, Reading{Label: "create_session", Role: Request, Key: "create_session", Conversation: "ext-1"}},
 		{store.In, `{"type":"create_session"}`, Reading{Label: "create_session", Role: Request, Key: "create_session"}},
 		{store.In, `{"type":"run","session_id":"abc","query":"hello"}`,

@@ -96,6 +96,9 @@ func (r *Rule) show(out *Reading, f frame) {
 	if r.usage != nil {
 		out.Usage = r.usage.read(f)
 	}
+	if len(r.tool) > 0 {
+		out.Name = text(r.tool, f)
+	}
 	if r.shows == ShowsNothing {
 		return
 	}
@@ -104,7 +107,6 @@ func (r *Rule) show(out *Reading, f frame) {
 	out.Snapshot = r.delta == deltaReplace
 	out.Part = text(r.part, f)
 	out.CallID = text(r.call, f)
-	out.Name = text(r.tool, f)
 	out.Args = unquoted(r.args.get(f))
 }
 

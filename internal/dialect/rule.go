@@ -69,6 +69,12 @@ type Rule struct {
 // Shows returns what the family's frames show.
 func (r *Rule) Shows() Shows { return r.shows }
 
+// Offers reports whether the family's frames offer the agent a tool of the
+// client's; Reading.Name is the tool.
+func (r *Rule) Offers() bool {
+	return r.Stream == store.In && len(r.tool) > 0 && r.shows == ShowsNothing
+}
+
 // Conditions returns what must hold of a frame of the family, for people:
 // "type=event, runtimeEventType=checkpoint".
 func (r *Rule) Conditions() string { return r.conditions }

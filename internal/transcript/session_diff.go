@@ -77,6 +77,11 @@ type LabelDiff struct {
 type DiffOptions struct {
 	Ignore   dialect.Paths // places besides the dialect's volatile ones
 	NoFrames bool          // leave out which kinds of frames there were
+	From     [2]int64      // compare turns and items from these frames of each session on; 0 is all
+	// Rewrite, when not nil, is applied to every text and frame before it is
+	// compared, of the first session (0) and of the second (1): where values are
+	// known to stand for each other it makes them equal.
+	Rewrite func(side int, text string) string
 }
 
 // maxCompared bounds how much of a text is compared, in bytes.
@@ -86,9 +91,9 @@ const maxCompared = 1 << 20
 // the dialect calls volatile do not count, deltas are compared as the text they
 // make, and calls that stand side by side are compared as a set.
 func DiffSessions(ctx context.Context, a, b *Transcript, o DiffOptions) (*SessionDiff, error) {
-	d := &differ{ctx: ctx, a: &side{t: a}, b: &side{t: b}, options: o}
-	d.a.group()
-	d.b.group()
+	d := &differ{ctx: ctx, a: &side{t: a}, b: &side{t: b, n: 1}, options: o}
+	d.a.group(o.From[0])
+	d.b.group(o.From[1])
 	out := &SessionDiff{}
 	add := func(x TurnDiff, err error) error {
 		if err != nil {
@@ -126,14 +131,16 @@ type differ struct {
 // side is one of the two sessions.
 type side struct {
 	t      *Transcript
+	n      int                // 0 or 1
 	items  [][]int            // of each turn, by index + 1; 0 is outside
 	labels []map[uint16]int64 // frames by label, likewise
 }
 
-func (s *side) group() {
+// group sorts what stands from frame from on by turns.
+func (s *side) group(from int64) {
 	s.items = make([][]int, len(s.t.Turns)+1)
 	s.labels = make([]map[uint16]int64, len(s.t.Turns)+1)
-	for _, e := range s.t.Entries {
+	for _, e := range s.t.Entries[min(max(from-1, 0), int64(len(s.t.Entries))):] {
 		if e.Flags.Has(Delta) || e.Stream == store.Err || e.Flags.Has(Missing) {
 			continue
 		}
@@ -143,7 +150,11 @@ func (s *side) group() {
 		s.labels[e.Turn][e.Label]++
 	}
 	for i := range s.t.items {
-		turn := s.t.Item(i).Turn + 1
+		it := s.t.Item(i)
+		if it.Seq < from && it.Last < from {
+			continue
+		}
+		turn := it.Turn + 1
 		s.items[turn] = append(s.items[turn], i)
 	}
 }
@@ -284,6 +295,7 @@ func (d *differ) read(s *side, turn int) ([]unit, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.Text, c.Args, c.Answer = d.rewrite(s, c.Text), d.rewrite(s, c.Args), d.rewrite(s, c.Answer)
 		u := unit{it: it, c: c}
 		switch it.Kind {
 		case KindCall:
@@ -432,7 +444,14 @@ func (d *differ) frames(a, b int64) ([]Difference, error) {
 		return nil, nil // giants are not compared
 	}
 	ignore := d.a.t.Dialect.Volatile(f.Stream, f.Raw).Join(d.b.t.Dialect.Volatile(g.Stream, g.Raw)).Join(d.options.Ignore)
-	return Compare(f.Raw, g.Raw, ignore, nil), nil
+	return Compare([]byte(d.rewrite(d.a, string(f.Raw))), []byte(d.rewrite(d.b, string(g.Raw))), ignore, nil), nil
+}
+
+func (d *differ) rewrite(s *side, text string) string {
+	if d.options.Rewrite == nil || text == "" {
+		return text
+	}
+	return d.options.Rewrite(s.n, text)
 }
 
 // labels counts the frames of two turns by label.

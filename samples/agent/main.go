@@ -11,7 +11,8 @@
 // request while idle, events while a run goes on, at its end done or error.
 // While a run waits for a tool_result, everything but that and cancel is
 // swallowed, as phi does. Unlike phi it leaves with status 0 at end of input,
-// whatever it was waiting for, and stays usable after an error.
+// whatever it was waiting for, and stays usable after an error. Flags make it
+// behave as another version might, to see what a rerun says.
 package main
 
 import (
@@ -29,11 +30,18 @@ import (
 func main() {
 	pace := flag.Duration("pace", 0, "pause between two deltas, such as 20ms")
 	log := flag.Bool("log", false, "say on stderr that it is ready")
+	var h habits
+	flag.StringVar(&h.opening, "answer", "You said: ", "`words` that answers begin with")
+	flag.BoolVar(&h.noTools, "no-tools", false, "never use a tool")
+	flag.BoolVar(&h.again, "again", false, "call every tool a second time")
+	flag.BoolVar(&h.letters, "letters", false, "stream letters, not words")
+	flag.BoolVar(&h.mute, "mute", false, "say nothing more once a turn has begun")
+	flag.Func("moody", "answer otherwise at every second start; `file` remembers", h.moody)
 	flag.Parse() // whatever follows, "serve" for instance, is of no interest
 	if *log {
 		fmt.Fprintf(os.Stderr, "sample agent: ready with %d tools\n", len(ownTools))
 	}
-	if err := serve(os.Stdin, os.Stdout, *pace); err != nil {
+	if err := serve(os.Stdin, os.Stdout, *pace, h); err != nil {
 		fmt.Fprintln(os.Stderr, "sample agent:", err)
 		os.Exit(1)
 	}
@@ -51,7 +59,23 @@ type request struct {
 	Summary     string
 }
 
+// habits are what a later version of an agent may do otherwise.
+type habits struct {
+	opening                       string
+	noTools, again, letters, mute bool
+}
+
+// moody changes the answer when file exists, and makes or removes it.
+func (h *habits) moody(file string) error {
+	if os.Remove(file) == nil {
+		h.opening = "Today I heard: "
+		return nil
+	}
+	return os.WriteFile(file, nil, 0o600)
+}
+
 type agent struct {
+	habits
 	in       *bufio.Reader
 	out      io.Writer
 	held     []byte // lines for the next write
@@ -64,9 +88,9 @@ type agent struct {
 }
 
 // serve answers until in ends. A line that in ends with needs no LF.
-func serve(in io.Reader, out io.Writer, pace time.Duration) error {
+func serve(in io.Reader, out io.Writer, pace time.Duration, h habits) error {
 	a := &agent{
-		in: bufio.NewReader(in), out: out, pace: pace,
+		habits: h, in: bufio.NewReader(in), out: out, pace: pace,
 		tools: map[string]tool{}, history: map[string][]any{},
 	}
 	for _, t := range ownTools {

@@ -10,12 +10,15 @@ import (
 	"testing"
 )
 
+// usual is how the agent behaves without flags.
+var usual = habits{opening: "You said: "}
+
 // talk sends lines to a fresh agent and returns the types of what it says (for
 // events the runtimeEventType), equal ones in a row once, and the frames.
 func talk(t *testing.T, lines ...string) ([]string, []map[string]any) {
 	t.Helper()
 	var out strings.Builder
-	if err := serve(strings.NewReader(strings.Join(lines, "\n")), &out, 0); err != nil {
+	if err := serve(strings.NewReader(strings.Join(lines, "\n")), &out, 0, usual); err != nil {
 		t.Fatal(err)
 	}
 	var kinds []string
@@ -95,7 +98,7 @@ func TestSameAgain(t *testing.T) {
 	outputs := map[string]bool{}
 	for range 20 {
 		var out strings.Builder
-		if err := serve(strings.NewReader(in), &out, 0); err != nil {
+		if err := serve(strings.NewReader(in), &out, 0, usual); err != nil {
 			t.Fatal(err)
 		}
 		outputs[out.String()] = true
@@ -109,7 +112,7 @@ func TestSameAgain(t *testing.T) {
 func TestReaderGone(t *testing.T) {
 	r, w := io.Pipe()
 	r.Close()
-	if err := serve(strings.NewReader(ask), w, 0); !errors.Is(err, io.ErrClosedPipe) {
+	if err := serve(strings.NewReader(ask), w, 0, usual); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("serve returned %v", err)
 	}
 }

@@ -24,11 +24,20 @@ func (a *agent) turn(req request) {
 	step(map[string]any{"BeforeLlm": map[string]any{"messages": a.history[session], "tools": a.sorted()}})
 
 	words := strings.FieldsFunc(req.Query, func(r rune) bool { return strings.ContainsRune(" ,.?!:;", r) })
+	if a.mute {
+		return
+	}
 	if holds(words, "fail") {
 		a.send(`{"type":"error","code":"TURN_ERROR","message":"the query asked for a failure"}`)
 		return
 	}
 	picked := a.pick(words)
+	switch {
+	case a.noTools:
+		picked = nil
+	case a.again:
+		picked = append(picked, picked...)
+	}
 	a.stream("thoughtDelta", fmt.Sprintf("That is %d words for %d of my tools.", len(words), len(picked)))
 	if holds(words, "plan") {
 		a.event("planUpdated", "objective", req.Query, "explanation", nil, "plan", []any{
@@ -44,7 +53,7 @@ func (a *agent) turn(req request) {
 		step(map[string]any{"BeforeToolCalls": map[string]any{"tool_calls": calls}})
 	}
 
-	answer := "You said: " + req.Query
+	answer := a.opening + req.Query
 	for _, t := range picked {
 		summary, outcome := a.call(t, req.Query, words)
 		if outcome != "" {
@@ -97,7 +106,11 @@ func (a *agent) await() (summary, outcome string) {
 
 // stream sends text in deltas of one word each, which join to text again.
 func (a *agent) stream(kind, text string) {
-	for _, part := range strings.SplitAfter(text, " ") {
+	cut := " "
+	if a.letters {
+		cut = ""
+	}
+	for _, part := range strings.SplitAfter(text, cut) {
 		time.Sleep(a.pace)
 		a.event(kind, "text", part)
 	}
