@@ -1,0 +1,206 @@
+package llm
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentrec/store"
+)
+
+// Full speed breaks real clients: phi keeps 2,048 events for its own readers and
+// drops what does not fit. So a burst of pieces is followed by a rest.
+const (
+	burst = 256
+	rest  = 2 * time.Millisecond
+)
+
+// dropped are the headers of an answer that belong to its connection or its
+// moment, or are made anew.
+var dropped = map[string]bool{
+	"connection": true, "keep-alive": true, "proxy-connection": true, "transfer-encoding": true, "content-length": true, "trailer": true,
+	"upgrade": true, "set-cookie": true, "date": true, "alt-svc": true, "strict-transport-security": true,
+}
+
+// play sends a recorded answer as it came: status, header, each piece with a
+// write of its own, and the end. It reports whether the agent took all of it.
+func (m *Mock) play(w http.ResponseWriter, r *http.Request, x *store.Exchange) bool {
+	ctx := r.Context()
+	pieces := m.rewrite.pieces(x)
+	if x.Status == 0 {
+		return m.unanswered(ctx, w, r, x)
+	}
+	if !m.pause(ctx, x.Answered-x.Time) {
+		return false
+	}
+	whole := x.End == store.Done && !omitted(x)
+	length := 0
+	for _, p := range pieces {
+		length += len(p.Bytes)
+	}
+	counted := m.head(w.Header(), r, x, length, whole)
+	w.WriteHeader(status(x.Status))
+	out := http.NewResponseController(w)
+	bare := r.Method == http.MethodHead || x.Status == http.StatusNoContent || x.Status == http.StatusNotModified
+	if !counted || !whole || len(pieces) > 1 {
+		if out.Flush() != nil { // the head may have come long before the body
+			return false
+		}
+	}
+	last := x.Answered
+	for i, p := range pieces {
+		if bare {
+			break
+		}
+		if !m.pause(ctx, p.Time-last) {
+			return false
+		}
+		last = p.Time
+		if _, err := w.Write(p.Bytes); err != nil {
+			return false
+		}
+		if counted && len(pieces) == 1 && whole {
+			break // the end flushes it
+		}
+		if out.Flush() != nil {
+			return false
+		}
+		if m.o.Pace == 0 && (i+1)%burst == 0 && !sleep(ctx, rest) {
+			return false
+		}
+	}
+	for _, f := range x.Trailer {
+		w.Header().Add(http.TrailerPrefix+f.Name, f.Value)
+	}
+	if x.End == store.Cancelled {
+		sleep(ctx, m.o.hang) // the agent is expected to leave
+		panic(http.ErrAbortHandler)
+	}
+	m.pause(ctx, x.Ended-last)
+	if !whole {
+		panic(http.ErrAbortHandler) // it was cut there
+	}
+	return ctx.Err() == nil
+}
+
+// head sets the header of an answer and reports whether its length is announced.
+func (m *Mock) head(h http.Header, r *http.Request, x *store.Exchange, length int, whole bool) bool {
+	counted := false
+	for _, f := range x.Answer {
+		name := strings.ToLower(f.Name)
+		if name == "content-length" {
+			counted = true
+			switch {
+			case r.Method == http.MethodHead || x.Status == http.StatusNotModified:
+				h.Set("Content-Length", f.Value)
+			case x.Status == http.StatusNoContent:
+			case whole:
+				h.Set("Content-Length", strconv.Itoa(length))
+			default: // more was announced than came
+				announced, _ := strconv.Atoi(f.Value)
+				h.Set("Content-Length", strconv.Itoa(max(announced, length+1)))
+			}
+		}
+		if !dropped[name] {
+			h.Add(f.Name, f.Value)
+		}
+	}
+	for _, own := range []string{"Date", "Content-Type"} { // net/http would add them
+		if _, ok := h[own]; !ok {
+			h[own] = nil
+		}
+	}
+	m.hasten(h)
+	return counted
+}
+
+// hasten shortens the wait that an answer asks for before the next try, at
+// another pace than the recorded one. The SDKs look at retry-after-ms first.
+func (m *Mock) hasten(h http.Header) {
+	if m.o.Pace == 1 || h.Get("Retry-After") == "" && h.Get("Retry-After-Ms") == "" {
+		return
+	}
+	wait := 1.0
+	if m.o.Pace > 0 {
+		ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64)
+		if err != nil {
+			seconds, err := strconv.ParseFloat(h.Get("Retry-After"), 64)
+			if err != nil {
+				return // a date, which is over
+			}
+			ms = seconds * 1000
+		}
+		wait = max(1, ms/m.o.Pace)
+	}
+	h.Set("Retry-After-Ms", strconv.FormatFloat(wait, 'f', 0, 64))
+	if h.Get("Retry-After") != "" {
+		h.Set("Retry-After", strconv.FormatFloat(wait/1000, 'f', 0, 64))
+	}
+}
+
+// unanswered plays an exchange that had no answer.
+func (m *Mock) unanswered(ctx context.Context, w http.ResponseWriter, r *http.Request, x *store.Exchange) bool {
+	switch x.End {
+	case store.Failed:
+		if !m.pause(ctx, x.Ended-x.Time) {
+			return false
+		}
+		if !broke(x.Error) {
+			http.Error(w, "agentrec: "+r.URL.Host+" could not be reached when this was recorded: "+x.Error, http.StatusBadGateway)
+			return true
+		}
+	case store.Cancelled:
+		sleep(ctx, m.o.hang)
+	default:
+		m.pause(ctx, x.Ended-x.Time)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// broke reports whether a request failed on a connection that stood: the agent
+// saw its own break, where it got 502 otherwise.
+func broke(reason string) bool {
+	for _, sign := range []string{"EOF", "read tcp", "write tcp", "reset", "malformed", "broken pipe"} {
+		if strings.Contains(reason, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits as the recording did, at the mock's pace; false when the agent
+// left meanwhile.
+func (m *Mock) pause(ctx context.Context, gap time.Duration) bool {
+	if m.o.Pace == 0 || gap <= 0 {
+		return ctx.Err() == nil
+	}
+	gap = time.Duration(float64(gap) / m.o.Pace)
+	if m.o.PaceCap > 0 {
+		gap = min(gap, m.o.PaceCap)
+	}
+	return sleep(ctx, gap)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// status returns a status that can be sent.
+func status(recorded int) int {
+	if recorded < 200 || recorded > 999 {
+		return http.StatusBadGateway
+	}
+	return recorded
+}
+
+// omitted reports whether the answer is longer than what is kept of it.
+func omitted(x *store.Exchange) bool { return x.Omitted > 0 && len(x.Body) < maxRequest }
