@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -54,17 +55,22 @@ func (db *DB) chunkAt(ctx context.Context, q queryer, session, seq int64, raw bo
 		return known, nil
 	}
 	var size int64
-	var columns, payload []byte
 	// A chunk that was replaced meanwhile is not found.
 	query := `SELECT size, iif(length(columns) <= ?3, columns, x''), x'' FROM chunk WHERE id = ?1 AND chains = ?2`
 	if raw {
 		query = `SELECT size, iif(length(columns) <= ?3, columns, x''), iif(length(payload) <= ?3, payload, x'') FROM chunk
 			WHERE id = ?1 AND chains = ?2`
 	}
-	if err := q.QueryRowContext(ctx, query, u.id, []byte(u.chains), maxPacked).Scan(&size, &columns, &payload); err != nil {
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, errMoved
-		}
+	rows, err := q.QueryContext(ctx, query, u.id, []byte(u.chains), maxPacked)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return nil, cmp.Or(rows.Err(), errMoved)
+	}
+	var columns, payload sql.RawBytes // not copied: good until the next row
+	if err := rows.Scan(&size, &columns, &payload); err != nil {
 		return nil, err
 	}
 	first := u.first()

@@ -108,7 +108,7 @@ func (w *Writer) makeRoom(stream Stream, raw []byte) {
 		w.seal()
 	case repeats:
 		w.growing = true
-	case len(raw) >= alone || have >= chunkRaw && (!w.growing || len(raw) >= long):
+	case len(raw) >= alone || have >= chunkRaw && (!w.growing || len(raw) >= long) || len(raw) >= long && have+len(raw) > chunkRaw+long:
 		w.seal()
 	}
 	if len(raw) >= long {
