@@ -21,6 +21,7 @@ const (
 	Inexact   = "inexact"      // a frame was accepted at a level below exact
 	Missing   = "missing"      // of a rerun: what the agent did when it was recorded and does not do now
 	Unknown   = "unknown call" // a request of the live agent that the recording does not hold
+	Again     = "again"        // a recorded answer of a model was sent once more
 	Answered  = "answered"     // an answer that the recording leaves open
 	LeftOver  = "left over"    // recorded frames of the agent that were not sent
 	Updated   = "updated"      // changed frames went into the recording
@@ -31,9 +32,11 @@ const (
 // Entry is one thing a report lists: a divergence or a note.
 type Entry struct {
 	Kind        string                  `json:"kind"`
-	Seq         int64                   `json:"seq,omitempty"`   // recorded frame
-	Live        int64                   `json:"live,omitempty"`  // number of the live frame, from 1
-	Label       string                  `json:"label,omitempty"` // of the live frame, or of the recorded one where there is none
+	Seq         int64                   `json:"seq,omitempty"`      // recorded frame
+	Live        int64                   `json:"live,omitempty"`     // number of the live frame, from 1
+	Exchange    int64                   `json:"exchange,omitempty"` // recorded exchange with a model; of a refused request the nearest
+	Request     int                     `json:"request,omitempty"`  // number of the live request to a model, from 1
+	Label       string                  `json:"label,omitempty"`    // of the live frame, or of the recorded one where there is none
 	Nearest     int64                   `json:"nearest,omitempty"`
 	Differences []transcript.Difference `json:"differences,omitempty"`
 	More        int                     `json:"more_differences,omitempty"` // how many differences are not listed

@@ -1,0 +1,63 @@
+package replay
+
+import (
+	"fmt"
+
+	"agentrec/internal/llm"
+	"agentrec/internal/transcript"
+)
+
+// modelEntries returns what a mocked model has to report: the divergences and
+// the notes.
+func modelEntries(r *llm.MockReport, allowUnsent bool) (diverged, notes []Entry) {
+	for _, miss := range r.Missed {
+		diverged = append(diverged, missEntry(miss))
+	}
+	for i := range diverged {
+		diverged[i].Follows = diverged[i].Follows || i > 0
+	}
+	for _, u := range r.Unused {
+		n := Entry{Kind: Unsent, Exchange: u.Exchange, Label: u.Name, Accept: "--allow-unsent", Message: fmt.Sprintf("nothing asked for exchange %d, %s", u.Exchange, u.Name)}
+		if allowUnsent {
+			notes = append(notes, n)
+			continue
+		}
+		n.Follows = len(diverged) > 0
+		diverged = append(diverged, n)
+	}
+	for _, x := range r.Inexact {
+		notes = append(notes, Entry{Kind: Inexact, Request: x.Request, Exchange: x.Exchange, Label: x.Name,
+			Message: fmt.Sprintf("request %d was accepted for exchange %d by %s only", x.Request, x.Exchange, tierWords[x.Tier])})
+	}
+	if r.Inversions > 0 {
+		notes = append(notes, Entry{Kind: Early, Message: fmt.Sprintf("out of order, after one that was recorded later: %s", count(r.Inversions, "exchange"))})
+	}
+	if r.Repeated > 0 {
+		notes = append(notes, Entry{Kind: Again, Message: "sent once more: " + count(r.Repeated, "answer")})
+	}
+	for _, number := range r.Left {
+		notes = append(notes, Entry{Kind: Ended, Exchange: number, Message: fmt.Sprintf("the answer of exchange %d was not taken to its end", number)})
+	}
+	return diverged, notes
+}
+
+// tierWords say what was forgiven.
+var tierWords = map[llm.Tier]string{
+	llm.Volatile:   "its fields that are not volatile",
+	llm.Normalised: "its text less paths, times and ids",
+}
+
+// missEntry is a missed request as an entry of a report.
+func missEntry(miss llm.Miss) Entry {
+	n := Entry{Kind: Refused, Request: miss.Request, Exchange: miss.Nearest, Label: miss.Name, Message: miss.Message, More: miss.More, Accept: miss.Ignore, Follows: miss.Follows > 0}
+	if miss.Served {
+		n.Kind = Different
+	}
+	if miss.Follows > 0 {
+		n.Message += fmt.Sprintf("; all that differs has been told of request %d", miss.Follows)
+	}
+	for _, d := range miss.Differences {
+		n.Differences = append(n.Differences, transcript.Difference(d))
+	}
+	return n
+}
