@@ -4,7 +4,8 @@
 //
 // usage: node acp_client.mjs DIRECTORY COMMAND ARGS...
 //
-// DIRECTORY is where the SDK is installed. The working directory, the terminal
+// DIRECTORY is where the SDK is installed. CONVERSATION=hello makes it the short
+// conversation of the example clients of ACP's SDKs instead. The working directory, the terminal
 // ids and the timing are this run's own. Prints what the client made of it.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
@@ -20,6 +21,7 @@ const acp = await import(pathToFileURL(require.resolve("@agentclientprotocol/sdk
 const show = (kind, value) => console.log(`${kind} ${JSON.stringify(value)}`);
 const later = (ms) => new Promise((done) => setTimeout(done, ms));
 const cwd = process.cwd();
+const hello = process.env.CONVERSATION === "hello";
 const terminal = `term_${randomUUID()}`;
 const counts = {};
 let asked = () => {};
@@ -41,8 +43,9 @@ const app = acp
     return { content: name.toUpperCase() };
   })
   .onRequest("fs/write_text_file", () => ({}))
-  .onRequest("session/request_permission", async () => {
+  .onRequest("session/request_permission", async ({ params }) => {
     asked();
+    if (hello) return { outcome: { outcome: "selected", optionId: params.options[0].optionId } };
     if (await pendingCancel) return { outcome: { outcome: "cancelled" } };
     return { outcome: { outcome: "selected", optionId: "ok" } };
   })
@@ -64,8 +67,9 @@ await app.connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toW
     clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true, elicitation: { form: {} } },
     _meta: { traceparent: "00-cccccccccccccccccccccccccccccccc-dddddddddddddddd-01" },
   });
-  show("agent", agentInfo.name);
+  show("agent", agentInfo?.name);
   const { sessionId: a } = await agent.request("session/new", { cwd, mcpServers: [] });
+  if (hello) return prompt(a, "Hello, agent!");
   await prompt(a, "tools");
   await prompt(a, "terminal");
   await prompt(a, "parallel");

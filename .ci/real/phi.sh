@@ -35,11 +35,10 @@ phi() {
   echo "$dir/bin/phi"
 }
 
-# client SDK AGENT FILE [ANSWER]: one run of the client, its output in FILE
+# client SDK AGENT FILE: one run of the client, its output in FILE
 client() {
   local package=$1 agent=$2 file=$3
-  shift 3
-  (cd "$tmp/home" && HOME=$tmp/home PHI_PATH=$agent PYTHONPATH=$package timeout 60 python3 "$here/phi_client.py" "$@") >"$file"
+  (cd "$tmp/home" && HOME=$tmp/home PHI_PATH=$agent PYTHONPATH=$package timeout 60 python3 "$here/phi_client.py") >"$file"
 }
 
 # pair SDK PHI SERVE...: records, replays and checks one SDK with one phi.
@@ -77,7 +76,7 @@ pair() {
 
   # A client whose tool answers something else must be found out.
   agentrec shim "$tmp/$name-changed" --drop 9 -- replay "$db" --session last --report "$reports-changed/" >/dev/null
-  client "$package" "$tmp/$name-changed" "$tmp/changed" 'Oslo: 30 °C' || true
+  ANSWER='Oslo: 30 °C' client "$package" "$tmp/$name-changed" "$tmp/changed" || true
   diverged "$reports-changed" 'Oslo: 30 °C'
   say "$name: recorded, replayed, a changed answer found"
 

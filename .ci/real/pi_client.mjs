@@ -3,7 +3,8 @@
 // usage: node pi_client.mjs PACKAGE CLI [PROMPT]
 //
 // PACKAGE is the directory of the installed pi package, CLI the script that the
-// client starts with node. Prints what the client made of it, one line an
+// client starts with node. CONVERSATION=note makes it the conversation of
+// samples/pi.agentrec, which another client recorded. Prints what the client made of it, one line an
 // event, without what differs between two runs of the same agent by itself.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -31,12 +32,17 @@ await client.start();
 try {
   const state = await client.getState();
   show("state", [state.model?.id, state.thinkingLevel, state.messageCount]);
-  await client.setSessionName("listing");
-  await client.promptAndWait(prompt, undefined, 20000);
-  await client.promptAndWait("Say hello", undefined, 20000);
+  if (process.env.CONVERSATION === "note") {
+    await client.promptAndWait("Show me note.txt. MOCK:bash:cat_note.txt", undefined, 20000);
+    await client.getSessionStats();
+  } else {
+    await client.setSessionName("listing");
+    await client.promptAndWait(prompt, undefined, 20000);
+    await client.promptAndWait("Say hello", undefined, 20000);
+  }
   show("text", text);
   show("last", await client.getLastAssistantText());
-  show("messages", (await client.getMessages()).map((message) => message.role));
+  if (process.env.CONVERSATION !== "note") show("messages", (await client.getMessages()).map((message) => message.role));
 } finally {
   await client.stop();
 }
