@@ -142,6 +142,10 @@ func (b *builder) links(self int32, stream store.Stream, r *dialect.Reading) (ta
 	}
 	for _, l := range b.pairer.Next(int64(self), stream, r) {
 		other := int32(l.Request.Seq)
+		if l.Frame != 0 {
+			s.items[l.Frame].pair, s.items[other].pair = other, int32(l.Frame)
+			continue
+		}
 		if l.Cancels {
 			s.cancels[other] = append(s.cancels[other], self)
 			target = other
@@ -155,7 +159,7 @@ func (b *builder) links(self int32, stream store.Stream, r *dialect.Reading) (ta
 		} else {
 			s.also[self] = append(s.also[self], other)
 		}
-		if s.items[other].pair == 0 {
+		if last := s.items[other].pair; last == 0 || s.items[last].pair != other {
 			s.items[other].pair = self
 		}
 		b.closed(other)

@@ -133,9 +133,21 @@ type conditions struct {
 func (c *conditions) in(i int32, it *item) {
 	s := c.s
 	l := &s.lanes[it.lane]
-	if it.flags&fSwallowed != 0 && it.pair == 0 {
-		it.flags &^= fGate | fAct
+	if it.flags&fSwallowed != 0 {
+		if it.pair == 0 {
+			it.flags &^= fGate | fAct
+		}
+		l.crossing = append(l.crossing, i)
+		return
 	}
+	c.acts(i, it)
+}
+
+// acts lets an in frame hold back what is recorded after it. One that the agent
+// reads only when its turn has ended does so from the end of that turn on.
+func (c *conditions) acts(i int32, it *item) {
+	s := c.s
+	l := &s.lanes[it.lane]
 	if it.role == dialect.Request && it.flags&fAct != 0 {
 		l.answered = false // a new turn
 	}
@@ -231,6 +243,12 @@ func (c *conditions) response(o int32, it *item) {
 	}
 	if s.items[r].flags&fGate != 0 {
 		l.resps = append(l.resps, o)
+	}
+	if it.flags&fEnds != 0 {
+		for _, i := range l.crossing {
+			c.acts(i, &s.items[i])
+		}
+		l.crossing = l.crossing[:0]
 	}
 	for _, n := range c.openedBy(o) {
 		if n != it.lane {

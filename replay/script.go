@@ -91,7 +91,8 @@ type lane struct {
 	xs     []int32 // out frames that are no responses
 	outs   []int32 // all out frames
 	opener int32
-	// while building: the last x and how far the lists reached then
+	// while building: requests that the agent reads when the turn has ended, the last x and how far the lists reached then
+	crossing                                      []int32
 	lastX, lastGate, lastResp, lastAll, lastEvent int32
 	answered                                      bool // a "first" answer of this turn has been seen
 }

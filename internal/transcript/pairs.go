@@ -11,7 +11,10 @@ import (
 // Pairer finds what answers and what cancels what, frame by frame in order of
 // seq. A response pairs with the oldest open request of the other direction
 // that it answers and that was not cancelled without an answer, nor swallowed;
-// if there is none, with the oldest of those. The members of a batch pair one by one.
+// if there is none, with the oldest of those. A swallowed request that an answer
+// too many shows to have been read after all, when its turn had ended, gets the
+// answer that came first, and those after it move on by one.
+// The members of a batch pair one by one.
 // It keeps open requests only. The zero value is ready; not for concurrent use.
 type Pairer struct {
 	keys  map[pairKey]*keyQueue
@@ -37,9 +40,11 @@ type Request struct {
 	swallowed  bool // it came in a turn, where the agent does not read it
 }
 
-// Link ties the frame given to Next to an earlier one.
+// Link ties the frame given to Next to an earlier one; with Frame set it ties
+// that earlier frame, which until now was tied to another.
 type Link struct {
-	Member  int // of the frame given, 0 outside a batch
+	Frame   int64 // seq of the earlier response, 0 for the frame given
+	Member  int   // of the frame, 0 outside a batch
 	Cancels bool
 	Request Request // what it answers or cancels, as it was before
 }
@@ -52,7 +57,20 @@ type pairKey struct {
 
 // keyQueue holds the open requests of one key, oldest first: those that an
 // answer is expected for, and those cancelled or swallowed.
-type keyQueue struct{ live, silent []*Request }
+type keyQueue struct {
+	live, silent []*Request
+	passed       []passing // answers since the oldest swallowed request
+}
+
+// passing is an answer that went past an older, swallowed request.
+type passing struct {
+	frame   int64
+	member  int
+	request Request // that got it
+}
+
+// maxPassed bounds how many answers may move; beyond it none do.
+const maxPassed = 16
 
 type requestList struct {
 	first, last *Request
@@ -101,6 +119,9 @@ func (p *Pairer) one(seq int64, member int, stream store.Stream, r *dialect.Read
 	case dialect.Response:
 		if q := p.answered(stream, r); q != nil {
 			p.links = append(p.links, Link{Member: member, Request: *q})
+			if r.ID == "" {
+				p.pass(seq, member, q)
+			}
 			p.close(q)
 		}
 	case dialect.Cancel:
@@ -205,6 +226,34 @@ func (p *Pairer) oldest(keys []pairKey) *Request {
 		return silent
 	}
 	return best
+}
+
+// pass notes that an answer, the last link, went past a swallowed request. When
+// the answer is that request's own, what went past it moves back.
+func (p *Pairer) pass(seq int64, member int, q *Request) {
+	queue := p.keys[pairKey{q.stream, false, q.Key}]
+	if queue == nil {
+		return
+	}
+	if !q.swallowed {
+		silent := trim(queue.silent)
+		if len(silent) > 0 && silent[0].swallowed && silent[0].Seq < q.Seq && len(queue.passed) <= maxPassed {
+			queue.passed = append(queue.passed, passing{seq, member, *q})
+		}
+		return
+	}
+	passed := queue.passed
+	queue.passed = nil
+	if len(passed) == 0 || len(passed) > maxPassed || passed[0].request.Seq < q.Seq {
+		return
+	}
+	p.links = p.links[:len(p.links)-1]
+	owner := *q
+	for _, one := range passed {
+		p.links = append(p.links, Link{Frame: one.frame, Member: one.member, Request: owner})
+		owner = one.request
+	}
+	p.links = append(p.links, Link{Member: member, Request: owner})
 }
 
 // trim drops what is closed from the front; what is closed behind it goes when

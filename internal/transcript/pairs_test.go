@@ -89,6 +89,9 @@ func TestPairer(t *testing.T) {
 		{"by kind", "in run; out done; in run; out done; out done", "2>1 4>3", "|"},
 		{"swallowed in a turn", "in turn 1; in list; out res 1; in list; out listed", "3>1 5>4", "2|"},
 		{"read after the turn after all", "in turn 1; in list; out res 1; out listed; in list; out listed", "3>1 4>2 6>5", "|"},
+		{"two across the end of a turn", "in turn 1; in list; out res 1; in list; out listed; out listed", "3>1 5>4 5>2 6>4", "|"},
+		{"three across the end of a turn", "in turn 1; in list; out res 1; in list; in list; out listed; out listed; out listed; in list; out listed", "3>1 6>4 7>5 6>2 7>4 8>5 10>9", "|"},
+		{"an answer too many long after", "in turn 1; in list; out res 1" + strings.Repeat("; in list; out listed", 20) + "; out listed", "3>1 5>4 7>6 9>8 11>10 13>12 15>14 17>16 19>18 21>20 23>22 25>24 27>26 29>28 31>30 33>32 35>34 37>36 39>38 41>40 43>42 44>2", "|"},
 		{"a turn swallowed in a turn is not the open one", "in again 1; in again 1; in stop; out res 1; in list; out listed", "3x1 4>1 6>5", "2|"},
 		{"read again after a cancelled turn", "in turn 1; in mute 1; in list; in list; out listed; out listed", "2x1 5>3 6>4", "|"},
 		{"no partner", "out res 1; in res 9; out req 9", "", "|3"},
@@ -109,7 +112,11 @@ func TestPairer(t *testing.T) {
 					if l.Cancels {
 						sign = "x"
 					}
-					got = append(got, place(seq, l.Member, len(r.Members) > 0)+sign+place(l.Request.Seq, l.Request.Member, l.Request.Member > 0 || len(r.Members) > 0))
+					frame := seq
+					if l.Frame != 0 {
+						frame = l.Frame
+					}
+					got = append(got, place(frame, l.Member, len(r.Members) > 0)+sign+place(l.Request.Seq, l.Request.Member, l.Request.Member > 0 || len(r.Members) > 0))
 				}
 			}
 			if s := strings.Join(got, " "); s != c.want {

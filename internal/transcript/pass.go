@@ -154,11 +154,16 @@ func (t *Transcript) link(e *Entry, seq int64, r *dialect.Reading, links []Link)
 	first := int64(0)
 	for _, k := range links {
 		q := &t.Entries[k.Request.Seq-1]
+		if k.Frame != 0 {
+			q.Pair, t.Entries[k.Frame-1].Pair = int32(k.Frame), int32(k.Request.Seq)
+			continue
+		}
 		if first == 0 {
 			first = k.Request.Seq
 		}
 		if !k.Cancels {
-			if q.Pair == 0 {
+			moved := q.Pair > 0 && q.Pair < int32(seq) && t.Entries[q.Pair-1].Pair != int32(k.Request.Seq)
+			if q.Pair == 0 || moved {
 				q.Pair = int32(seq)
 			}
 			if e.Pair == 0 {
@@ -210,7 +215,7 @@ func (p *pass) serve(r *dialect.Reading) {
 
 func linked(links []Link, member int) *Link {
 	for i := range links {
-		if links[i].Member == member && !links[i].Cancels {
+		if links[i].Frame == 0 && links[i].Member == member && !links[i].Cancels {
 			return &links[i]
 		}
 	}
