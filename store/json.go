@@ -10,6 +10,7 @@ const maxJSONDepth = 512
 type jsonScanner struct {
 	object [maxJSONDepth/64 + 1]uint64 // which levels are objects
 	depth  int
+	outer  int // levels around the value
 	state  jsonState
 	key    bool   // the string is an object's key
 	rest   string // of a literal
@@ -167,7 +168,7 @@ func (j *jsonScanner) begin(c byte) bool {
 	case c == '"':
 		j.state = jsonString
 	case c == '{' || c == '[':
-		if j.depth == maxJSONDepth {
+		if j.outer+j.depth == maxJSONDepth {
 			return j.broken()
 		}
 		word, bit := j.depth/64, uint64(1)<<(j.depth%64)

@@ -53,13 +53,21 @@ type textProof struct {
 	In       *textChain  `json:"in,omitempty"`
 	Out      *textChain  `json:"out,omitempty"`
 	Err      *textChain  `json:"err,omitempty"`
-	Original *textChains `json:"original,omitempty"`
+	Original *textProofs `json:"original,omitempty"`
+
+	Exchanges *textCount `json:"exchanges,omitempty"`
 }
 
 type textChains struct {
 	In  *textChain `json:"in,omitempty"`
 	Out *textChain `json:"out,omitempty"`
 	Err *textChain `json:"err,omitempty"`
+}
+
+// textProofs is the proof that an edited session had.
+type textProofs struct {
+	textChains
+	Exchanges *textCount `json:"exchanges,omitempty"`
 }
 
 type textWire struct {
@@ -243,6 +251,8 @@ func appendText(dst, p []byte) []byte {
 			dst = append(dst, `\t`...)
 		case '\r':
 			dst = append(dst, `\r`...)
+		case '\n':
+			dst = append(dst, `\n`...)
 		default:
 			dst = fmt.Appendf(dst, `\u%04x`, r)
 		}

@@ -26,11 +26,12 @@ func FuzzText(f *testing.F) {
 		w.part(Out, raw)
 		w.part(Out, []byte(`","`))
 		w.endParts(Out, 0, k)
+		w.Exchange(hardExchange(string(raw), time.Duration(at%1e15)*time.Microsecond, kind))
 		w.Event(Event{Kind: EventKind(bytes.ToValidUTF8(append([]byte("x"), raw...), nil)), Detail: string(raw)})
 		closeWriter(t, w)
 		first := export(t, w.Session())
 		second, s := again(t, first)
-		if !bytes.Equal(first, second) || s.Chains != w.seen.Chains || s.Edited {
+		if !bytes.Equal(first, second) || s.Chains != w.seen.Chains || s.exchangeChain != w.seen.exchangeChain || s.Edited {
 			t.Fatalf("%q comes back otherwise:\n%s\n%s", raw, first, second)
 		}
 	})
@@ -47,6 +48,7 @@ func FuzzReadText(f *testing.F) {
 	WriteText(context.Background(), &b, hardSession(f, db))
 	f.Add(b.Bytes())
 	f.Add([]byte("{\"agentrec\":1}\n[\"in\",0,{}]\r\n[\"out:text\" , -0 , \"\\ud83d\\ude00\\u0041\" , \"eof\" ]\n"))
+	f.Add([]byte(`{"agentrec":1}` + "\n" + `["exchange",0,{"body:text":"","pieces":[[0,"a"]],"end":"x"}]`))
 	f.Add([]byte("{\"agentrec\":1,\"uid\":\"a\"}\n[\"in:base64\",9,\"AAECAw==\",\"crlf\"]\n[\"proof\",3,{\"state\":\"closed\"}]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		list, err := temp(t).ReadText(t.Context(), bytes.NewReader(text), "x")

@@ -20,7 +20,7 @@ const maxObject = 4 << 20
 type textLine struct {
 	take func(p []byte) error
 
-	kind  string // "in", "out", "err", "event", "proof"
+	kind  string // "in", "out", "err", "event", "exchange", "proof"
 	form  string // of a frame
 	gap   int64
 	term  Terminator
@@ -130,7 +130,7 @@ func (l *textLine) parseHead() (int, error) {
 	_, frame := parseStream(name)
 	switch {
 	case frame && (form == asJSON || form == asText || form == asBase64):
-	case !frame && form == "" && (name == "event" || name == "proof"):
+	case !frame && form == "" && (name == "event" || name == "exchange" || name == "proof"):
 	default:
 		return 0, fmt.Errorf("kind %q is unknown; a newer agentrec may know it", kind)
 	}
@@ -196,7 +196,7 @@ func (l *textLine) end() error {
 		}
 		return r
 	}, string(l.tail))
-	frame := l.kind != "event" && l.kind != "proof"
+	_, frame := parseStream(l.kind)
 	switch {
 	case tail == "]":
 		l.term = LF

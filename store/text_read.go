@@ -211,7 +211,11 @@ func (t *textReader) take(p []byte) error {
 	stream, frame := parseStream(t.line.kind)
 	switch {
 	case !frame:
-		if len(t.buf)+len(p) > maxObject {
+		most := maxObject
+		if t.line.kind == "exchange" {
+			most = maxExchangeText
+		}
+		if len(t.buf)+len(p) > most {
 			return errors.New("its value is too long")
 		}
 	case t.w == nil || !t.more:
@@ -284,6 +288,12 @@ func (t *textReader) endLine() error {
 		}
 		e.Time = at
 		t.w.Event(e)
+	case l.kind == "exchange":
+		x, err := t.exchange(at)
+		if err != nil {
+			return err
+		}
+		t.w.Exchange(x)
 	default:
 		return t.proof(at)
 	}
@@ -384,11 +394,18 @@ func (t *textReader) proof(at time.Duration) error {
 			return err
 		}
 		e.original = &original
+		if e.originalExchanges, err = form.Original.Exchanges.chain(); err != nil {
+			return err
+		}
 	}
-	if claimed != t.w.chains {
+	exchanges, err := form.Exchanges.chain()
+	if err != nil {
+		return err
+	}
+	if claimed != t.w.chains || exchanges != t.w.exchanges.chain() {
 		e.edited = true
 		if e.original == nil {
-			e.original = &claimed
+			e.original, e.originalExchanges = &claimed, exchanges
 		}
 	}
 	t.more = false

@@ -58,6 +58,24 @@ var hard = []string{
 	strings.Repeat("[", 600) + strings.Repeat("]", 600), strings.Repeat("[", 512) + strings.Repeat("]", 512),
 }
 
+// hardExchange is an exchange with raw wherever it can be.
+func hardExchange(raw string, at time.Duration, kind uint8) Exchange {
+	cut := min(int(kind), len(raw))
+	x := Exchange{
+		Time: at, Route: RouteMITM, Proto: "HTTP/2.0", Method: "POST", URL: "https://h/" + raw,
+		Header: []Field{{"A", raw}, {raw, "b"}, {"a", ""}}, Body: []byte(raw), Error: raw, Omitted: int64(kind),
+	}
+	if kind%2 == 0 {
+		x.Status, x.Answered, x.Answer = 200+int(kind), at+time.Millisecond, []Field{{raw, raw}}
+		x.Pieces = []Piece{{at + time.Second, []byte(raw[:cut])}, {at + time.Second, []byte(raw[cut:])}, {at + time.Hour, nil}}
+		x.Trailer = []Field{{"T", raw}}
+	}
+	if kind%3 != 0 {
+		x.End, x.Ended = CutShort, at+time.Minute
+	}
+	return x
+}
+
 func hardSession(t testing.TB, db *DB) *Session {
 	w := begin(t, db, Start{
 		UID: "01ARZ3NDEKTSV4RRFFQ69G5FAV", Name: "né\n\"<", Tags: map[string]string{"": "", "a=b": "\u2028\x00", "k": "<>&"}, Started: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
@@ -68,6 +86,11 @@ func hardSession(t testing.TB, db *DB) *Session {
 	for i, raw := range hard {
 		at += time.Duration(i*i) * time.Microsecond
 		w.Frame(Stream(i%3), at, []byte(raw), Terminator(i%3))
+		if i%3 == 0 {
+			x := hardExchange(raw, at+time.Duration(i%2)*time.Millisecond, uint8(i))
+			x.After = int64(i + 1)
+			w.Exchange(x)
+		}
 		if i%5 == 0 {
 			w.Event(Event{Time: at + time.Microsecond, Kind: EventLost, Stream: Stream(i % 3), Bytes: int64(i), Detail: raw})
 		}
@@ -122,6 +145,12 @@ func TestTextOfARandomSession(t *testing.T) {
 		}
 	}
 	addAll(w, list)
+	talks := someExchanges(rand.New(rand.NewPCG(8, 9)), 40)
+	for i, x := range talks {
+		talks[i].After = w.Last()
+		x.After = w.Last()
+		w.Exchange(x)
+	}
 	commit(t, w, "")
 	live := export(t, w.Session())
 	if second, s := again(t, live); !bytes.Equal(live, second) || s.State != Cut || s.Edited {
@@ -134,6 +163,58 @@ func TestTextOfARandomSession(t *testing.T) {
 		t.Error("the second export differs")
 	}
 	holds(t, s.db, s.ID, list)
+	holdsExchanges(t, s.db, s.ID, talks)
+}
+
+// A request that is JSON stands as it is, and what is edited by hand shows.
+func TestTextOfExchanges(t *testing.T) {
+	w := begin(t, temp(t), Start{})
+	w.Frame(In, time.Millisecond, []byte("{}"), LF)
+	x := exchange(`{"b": 1, "a":[12345678901234567890, "é\u00e9"]}`, "data: {\"é\":1}\n\ndata: \xff")
+	x.After = 1
+	w.Exchange(x)
+	x.Body = []byte("null")
+	w.Exchange(x)
+	closeWriter(t, w)
+	text := export(t, w.Session())
+	const line = `["exchange", 4000, {"route":"base-url","proto":"HTTP/1.1","method":"POST","url":"https://api.example/v1/chat/completions?a=b",` +
+		`"header":[["Accept","*/*"],["Content-Type","application/json"],["X","b"],["X","a"],["Y",{"base64":"/wA="}]],` +
+		`"body":{"b": 1, "a":[12345678901234567890, "é\u00e9"]},"status":200,"answered":1000,"answer":[["Content-Type","text/event-stream"]],` +
+		`"pieces":[[1000,"data: {\"é\":1}\n\n"],[1000,{"base64":"ZGF0YTog/w=="}]],"trailer":[["T",""]],"end":"done","ended":995000}]`
+	if !bytes.Contains(text, []byte("\n"+line+"\n")) {
+		t.Errorf("the text is\n%s", text)
+	}
+	if !bytes.Contains(text, []byte(`"body":null,`)) {
+		t.Errorf("null does not stand as it is in\n%s", text)
+	}
+	if second, s := again(t, text); !bytes.Equal(text, second) || s.Edited || s.Exchanged != 2 || s.exchangeChain != w.Session().exchangeChain {
+		t.Errorf("it comes back as\n%s", second)
+	}
+	for was, now := range map[string]string{`"status":200`: `"status":201`, `data: {`: `data: [`, `"b": 1`: `"b": 2`, line + "\n": ""} {
+		edited := bytes.Replace(text, []byte(was), []byte(now), 1)
+		first, s := again(t, edited)
+		if !s.Edited || *s.originalExchanges != w.Session().exchangeChain {
+			t.Errorf("%q instead of %q does not show", now, was)
+		}
+		if got, err := Verify(t.Context(), s); err != nil || got.Verdict != IsEdited {
+			t.Errorf("%q instead of %q: %v, %v", now, was, got, err)
+		}
+		if second, s := again(t, first); !bytes.Equal(first, second) || !s.Edited {
+			t.Errorf("the export of an edited session is not stable:\n%s\n%s", first, second)
+		}
+	}
+	for _, c := range []struct{ was, now, says string }{
+		{`[1000,{"base64":"ZGF0YTog/w=="}]`, `[1,2]`, "a piece must be"},
+		{`["Accept","*/*"]`, `["Accept"]`, "a header line must be"},
+		{`"ended":995000`, `"ended":-1`, "cannot be"},
+		{`"body":null`, `"body":null,"body:text":""`, "a request has one body"},
+		{`"/wA="`, `"/wA"`, "not base64"},
+	} {
+		_, err := temp(t).ReadText(t.Context(), bytes.NewReader(bytes.Replace(text, []byte(c.was), []byte(c.now), 1)), "x")
+		if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.now, err)
+		}
+	}
 }
 
 func TestTextGiants(t *testing.T) {
@@ -188,7 +269,7 @@ func TestTextRefuses(t *testing.T) {
 		{head + "[\"in:base64\", 0, \"AAE\"]\n", "line 2: its value is not base64"},
 		{head + "[\"in:base64\", 0, \"A===\"]\n", "line 2: its value is not base64"},
 		{head + "[\"in:base64\", 0, \"AA==AA==\"]\n", "line 2: its value is not base64"},
-		{head + "[\"exchange\", 0, {}]\n", "line 2: kind \"exchange\" is unknown; a newer agentrec may know it"},
+		{head + "[\"talk\", 0, {}]\n", "line 2: kind \"talk\" is unknown; a newer agentrec may know it"},
 		{head + "[\"in\", -1, {}]\n", "line 2: its time lies before"},
 		{head + "[\"in\", 9223372036854775807, {}]\n", "line 2: its time lies"},
 		{head + "[\"in\", 0, \"\xff\"]\n", "line 2: it is not UTF-8"},

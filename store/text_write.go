@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -37,6 +38,8 @@ type textWriter struct {
 	out  *bufio.Writer
 	last time.Duration // of the line before
 	buf  []byte
+
+	exchanges Chain // over those written
 }
 
 func (t *textWriter) write() error {
@@ -64,14 +67,44 @@ func (t *textWriter) write() error {
 		return err
 	}
 	count := s.Count()
+	var x *keptExchange // the next one
+	next := func() error {
+		x = nil
+		if t.exchanges.Frames == s.Exchanged {
+			return nil
+		}
+		kept, err := s.keptExchange(t.ctx, t.exchanges.Frames+1)
+		x = &kept
+		return err
+	}
+	if err := next(); err != nil {
+		return err
+	}
 	before := func(seq int64) error {
-		for len(events) > 0 && events[0].After < seq {
-			if err := t.event(events[0]); err != nil {
+		for {
+			event := len(events) > 0 && events[0].After < min(seq, count+1)
+			talk := x != nil && x.After < seq
+			switch {
+			case event && talk && (x.After < events[0].After || x.After == events[0].After && x.Time < events[0].Time):
+				event = false
+			case !event && !talk:
+				return nil
+			}
+			if event {
+				if err := t.event(events[0]); err != nil {
+					return err
+				}
+				events = events[1:]
+				continue
+			}
+			t.exchanges.link(x.digest(), x.Sent+x.Received)
+			if err := t.exchange(&x.Exchange); err != nil {
 				return err
 			}
-			events = events[1:]
+			if err := next(); err != nil {
+				return err
+			}
 		}
-		return nil
 	}
 	if count > 0 {
 		for f, err := range s.Frames(t.ctx, 1, count) {
@@ -86,7 +119,7 @@ func (t *textWriter) write() error {
 			}
 		}
 	}
-	if err := before(count + 1); err != nil {
+	if err := before(math.MaxInt64); err != nil {
 		return err
 	}
 	return t.proof()
@@ -146,14 +179,14 @@ func (t *textWriter) proof() error {
 	c := textChainsOf(s.Chains)
 	form := textProof{
 		State: s.State, Reason: clean(s.Reason), Exit: cleanExit(s.Exit), Wire: textWireOf(s.Wire),
-		In: c.In, Out: c.Out, Err: c.Err,
+		In: c.In, Out: c.Out, Err: c.Err, Exchanges: textCountOf(s.exchangeChain),
 	}
 	if s.State == Recording {
 		form.State, form.Reason = Cut, "it was still being recorded when this was written"
+		form.Exchanges = textCountOf(t.exchanges) // open ones have grown
 	}
 	if s.Original != nil {
-		o := textChainsOf(*s.Original)
-		form.Original = &o
+		form.Original = &textProofs{textChainsOf(*s.Original), textCountOf(*s.originalExchanges)}
 	}
 	return t.object("proof", s.Ended, form)
 }

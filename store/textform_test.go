@@ -161,7 +161,7 @@ func TestTextFitsItsSchema(t *testing.T) {
 			t.Errorf("%.200s: %v", line, err)
 		}
 	}
-	for _, line := range []string{`{}`, `{"agentrec":2}`, `["in",0]`, `["in",0.5,{}]`, `["in:text",0,{}]`, `["in",0,{},"lf"]`, `["x",0,{}]`, `["event",0,{}]`, `["proof",0,{"state":"recording"}]`, `7`} {
+	for _, line := range []string{`{}`, `{"agentrec":2}`, `["in",0]`, `["in",0.5,{}]`, `["in:text",0,{}]`, `["in",0,{},"lf"]`, `["x",0,{}]`, `["event",0,{}]`, `["exchange",0,{"header":[["a"]]}]`, `["exchange",0,{"pieces":[["a",1]]}]`, `["proof",0,{"state":"recording"}]`, `7`} {
 		var v any
 		if err := decodeNumbers([]byte(line), &v); err != nil {
 			t.Fatal(err)

@@ -25,17 +25,19 @@ const (
 
 // Integrity is what Verify found out about a session.
 type Integrity struct {
-	Verdict Verdict
-	Text    string  // a sentence for people: what, where and why
-	Seq     int64   // of cut: the last frame before the cut; of damaged: the first frame that is
-	Frames  int64   // how many frames were read and are as recorded
-	Flaws   []Flaw  // what is damaged, at most maxFlaws
-	Lost    []Event // what was forwarded but not recorded
+	Verdict   Verdict
+	Text      string  // a sentence for people: what, where and why
+	Seq       int64   // of cut: the last frame before the cut; of damaged: the first frame that is
+	Frames    int64   // how many frames were read and are as recorded
+	Exchanges int64   // how many exchanges are as recorded
+	Flaws     []Flaw  // what is damaged, at most maxFlaws
+	Lost      []Event // what was forwarded but not recorded
 }
 
 // Flaw is a damaged part of a session.
 type Flaw struct {
 	From, To int64 // frames, 0 when it is none
+	Exchange int64 // 0 when it is none
 	Text     string
 }
 
@@ -50,6 +52,9 @@ func Verify(ctx context.Context, s *Session) (*Integrity, error) {
 	}
 	v := &verifier{ctx: ctx, s: &now, out: &Integrity{}}
 	if err := v.frames(); err != nil {
+		return nil, fmt.Errorf("verifying session %d: %w", s.ID, err)
+	}
+	if err := v.exchanges(); err != nil {
 		return nil, fmt.Errorf("verifying session %d: %w", s.ID, err)
 	}
 	events, err := now.Events(ctx)
@@ -67,11 +72,13 @@ type verifier struct {
 	chainer chainer
 	chains  [Streams]Chain
 	adrift  bool // after damage the chains are not known any more
+
+	short *Exchange // the first of which something is not kept
 }
 
 func (v *verifier) flaw(from, to int64, format string, args ...any) {
 	if len(v.out.Flaws) < maxFlaws {
-		v.out.Flaws = append(v.out.Flaws, Flaw{from, to, fmt.Sprintf(format, args...)})
+		v.out.Flaws = append(v.out.Flaws, Flaw{From: from, To: to, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -267,17 +274,31 @@ func (v *verifier) judge(events []Event) {
 		if n := len(out.Lost); n > 1 {
 			out.Text += fmt.Sprintf(" (and %d more)", n-1)
 		}
+	case v.short != nil:
+		out.Verdict, out.Seq = IsCut, v.short.After
+		out.Text = fmt.Sprintf("%d bytes of exchange %d were not recorded", v.short.Omitted, v.short.Number)
 	case s.State == Recording:
-		out.Verdict, out.Text = StillRecording, fmt.Sprintf("still being recorded, %s so far", frames(count))
+		out.Verdict, out.Text = StillRecording, fmt.Sprintf("still being recorded, %s so far", v.counted(count))
 	case s.Edited:
 		out.Verdict, out.Text = IsEdited, "edited after it was recorded"
 	default:
-		out.Verdict, out.Text = Whole, fmt.Sprintf("whole, closed cleanly, %s", frames(count))
+		out.Verdict, out.Text = Whole, fmt.Sprintf("whole, closed cleanly, %s", v.counted(count))
 	}
 	if s.Edited && out.Verdict == IsCut {
 		out.Text += "; edited after it was recorded"
 	}
 	out.Frames = count
+}
+
+// counted says for people what was read.
+func (v *verifier) counted(n int64) string {
+	switch v.s.Exchanged {
+	case 0:
+		return frames(n)
+	case 1:
+		return frames(n) + ", 1 exchange"
+	}
+	return frames(n) + ", " + strconv.FormatInt(v.s.Exchanged, 10) + " exchanges"
 }
 
 // frames counts for people.
