@@ -41,6 +41,7 @@ path, a, b) and "frames" that one side has more of (turn, label, a, b).`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&ignore, "ignore", nil, "leave out this place: keys joined by dots, * for any one, ** for any number")
+	f.Int64Var(&o.From, "from", 0, "compare from this frame of A on, and B from the client's frame in its place: what a fork did otherwise")
 	f.BoolVar(&o.NoFrames, "no-frames", false, "do not count which kinds of frames there were")
 	dialectFlag(cmd, &o.Dialect)
 	f.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")

@@ -10,6 +10,7 @@ import (
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/transcript"
+	"agentrec/store"
 )
 
 // diffOptions is what `agentrec diff` is asked for.
@@ -18,6 +19,7 @@ type diffOptions struct {
 	Dialect  string
 	Ignore   dialect.Paths
 	NoFrames bool
+	From     int64 // of A; 0 is all
 	JSON     bool
 	Color    string
 	Out      io.Writer
@@ -87,7 +89,11 @@ func diff(ctx context.Context, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	d, err := transcript.DiffSessions(ctx, ta, tb, transcript.DiffOptions{Ignore: o.Ignore, NoFrames: o.NoFrames})
+	options := transcript.DiffOptions{Ignore: o.Ignore, NoFrames: o.NoFrames}
+	if o.From > 0 {
+		options.From = [2]int64{o.From, transcript.FrameAfter(tb, clientFrames(ta, o.From))}
+	}
+	d, err := transcript.DiffSessions(ctx, ta, tb, options)
 	if err != nil {
 		return err
 	}
@@ -103,6 +109,17 @@ func diff(ctx context.Context, o diffOptions) error {
 		return err
 	}
 	return Findings{Count: d.Differences}
+}
+
+// clientFrames returns how many frames of the client stand before a frame.
+func clientFrames(t *transcript.Transcript, before int64) int64 {
+	n := int64(0)
+	for _, e := range t.Entries[:min(before-1, int64(len(t.Entries)))] {
+		if e.Stream == store.In {
+			n++
+		}
+	}
+	return n
 }
 
 // diffSide opens FILE or FILE#SESSION.

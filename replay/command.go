@@ -24,7 +24,7 @@ type With struct {
 
 // Commands returns the commands of this package for the root command.
 func Commands(with With) []*cobra.Command {
-	return []*cobra.Command{replayCommand(with.Record), rerunCommand(with), reportCommand(), faultsCommand()}
+	return []*cobra.Command{replayCommand(with.Record), rerunCommand(with), forkCommand(with), reportCommand(), faultsCommand()}
 }
 
 func replayCommand(record Recorder) *cobra.Command {

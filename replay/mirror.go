@@ -38,6 +38,7 @@ type mirror struct {
 	mints   map[int32]bool   // all recorded frames that do
 	came    map[string]int   // live notifications by key
 
+	open   map[int32][]byte // questions that the recording does not answer, as they came
 	report func(Entry)
 	last   string // label of the last live frame
 	frames int64  // of the agent

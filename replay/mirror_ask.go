@@ -23,6 +23,8 @@ func (m *mirror) ask(raw []byte, r *dialect.Reading) {
 	m.learn(q.item, raw)
 	if a, ok := m.answers[q.item]; ok {
 		m.held = append(m.held, a)
+	} else {
+		m.open[q.item] = append([]byte(nil), raw...)
 	}
 }
 

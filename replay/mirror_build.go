@@ -48,7 +48,7 @@ func newMirror(ctx context.Context, s *store.Session, d *dialect.Dialect, until 
 	m := &mirror{
 		s: sc, sent: map[int64]int32{}, arrived: make([]bool, len(sc.items)), heard: map[string]int64{},
 		lenient: map[string]bool{}, convs: map[string]string{}, questions: map[string][]*question{}, answers: map[int32]answer{},
-		minters: map[minter]int32{}, mints: map[int32]bool{}, came: map[string]int{}, report: func(Entry) {},
+		minters: map[minter]int32{}, mints: map[int32]bool{}, came: map[string]int{}, report: func(Entry) {}, open: map[int32][]byte{},
 	}
 	m.now = newView(&m.log)
 	b.values(m)

@@ -189,3 +189,92 @@ func told(t *testing.T, m *mirror, lines ...string) {
 		t.Fatalf("at the end it sent %q", got)
 	}
 }
+
+// TestMirrorCases holds single rules of the mirror.
+func TestMirrorCases(t *testing.T) {
+	call := func(id, path string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"fs/read_text_file","params":{"sessionId":"s1","path":%q}}`, id, path)
+	}
+	read := func(id, content string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":%q}}`, id, content)
+	}
+	const opened = `{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}`
+	acp := []string{
+		`in {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}`,
+		`out {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}`,
+		`in {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w"}}`,
+		`out ` + opened,
+		`in {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`,
+		`out ` + call("0", "/a"), `out ` + call("1", "/b"),
+		`in ` + read("1", "B"), `in ` + read("0", "A"),
+		`out {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}`,
+		`event eof`, `exit 0`,
+	}
+	begun := []string{
+		`> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}`,
+		`< {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}`,
+		`> {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w"}}`,
+		`< {"jsonrpc":"2.0","id":1,"result":{"sessionId":"live-1"}}`,
+		`> {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"live-1","prompt":[]}}`,
+	}
+	live := func(s string) string { return strings.ReplaceAll(s, `"s1"`, `"live-1"`) }
+	const ended = `< {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}`
+	phi := []string{
+		`out {"type":"hello","protocol_version":1,"server_name":"a","server_version":"1"}`,
+		`in {"type":"run","session_id":"","query":"weather"}`,
+		`out {"type":"tool_call","seq":2,"call_id":"call-2","name":"w","args":{"city":"Oslo"}}`,
+		`in {"type":"tool_result","call_id":"call-2","summary":"rain"}`,
+		`out {"type":"event","seq":2,"runtimeEventType":"textDelta","text":"four"}`,
+		`in {"type":"cancel"}`,
+		`out {"type":"error","code":"TURN_ERROR","message":"cancelled"}`,
+		`event TERM`,
+	}
+	hello := []string{
+		`< {"type":"hello","protocol_version":1,"server_name":"a","server_version":"2"}`,
+		`> {"type":"run","session_id":"","query":"weather"}`,
+	}
+	for name, c := range map[string]struct {
+		dialect       string
+		lines, played []string
+		reported      string
+	}{
+		"parallel calls in another order": {"acp", acp, append(begun,
+			`< `+live(call(`"q"`, "/b")), `> `+read(`"q"`, "B"),
+			`< `+live(call("7", "/a")), `> `+read("7", "A"), ended, `> end`, `> end`), ""},
+		"a call with other arguments gets the next answer": {"acp", acp, append(begun,
+			`< `+live(call("0", "/other")), `> `+read("0", "A"),
+			`< `+live(call("1", "/b")), `> `+read("1", "B"), ended, `> end`, `> end`), ""},
+		"a call more than recorded": {"acp", acp, append(begun,
+			`< `+live(call("0", "/a")), `> `+read("0", "A"),
+			`< `+live(call("1", "/b")), `> `+read("1", "B"),
+			`< `+live(call("2", "/b")),
+			`> {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Error: agentrec: fs/read_text_file was recorded 2 times and has now been made once more"}}`,
+			ended, `> end`, `> end`), Unknown},
+		"a silent agent": {"acp", acp, append(begun, `stuck the response to session/prompt`), ""},
+		"a cancel comes when as much was said": {"phi", phi, append(hello,
+			`< {"type":"tool_call","seq":9,"call_id":"call-9","name":"w","args":{"city":"Oslo"}}`,
+			`> {"type":"tool_result","call_id":"call-9","summary":"rain"}`,
+			`< {"type":"event","seq":9,"runtimeEventType":"textDelta","text":"fo"}`,
+			`< {"type":"event","seq":9,"runtimeEventType":"textDelta","text":"ur"}`,
+			`> {"type":"cancel"}`,
+			`< {"type":"error","code":"TURN_ERROR","message":"cancelled"}`, `> end`, `> end`), ""},
+		"a cancel does not wait for ever": {"phi", phi, append(hello,
+			`< {"type":"event","seq":9,"runtimeEventType":"textDelta","text":"f"}`,
+			`hurry`, `> {"type":"cancel"}`,
+			`< {"type":"error","code":"TURN_ERROR","message":"cancelled"}`, `> end`, `> end`), ""},
+		"a tool that was never called": {"phi", phi, append(hello,
+			`< {"type":"tool_call","seq":9,"call_id":"call-9","name":"x","args":{}}`,
+			`> {"type":"tool_result","call_id":"call-9","summary":"Error: agentrec: tool_call of x is not in the recording","raw":null,"control_flow":"break"}`), Unknown},
+		"no greeting": {"phi", phi, []string{`stuck hello`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newTestMirror(t, c.dialect, c.lines)
+			reported := ""
+			m.report = func(n Entry) { reported += n.Kind }
+			told(t, m, c.played...)
+			if reported != c.reported {
+				t.Errorf("reported %q, want %q", reported, c.reported)
+			}
+		})
+	}
+}

@@ -60,12 +60,14 @@ type rerun struct {
 	stalls  []Entry // reported last: they follow from what differs
 	temp    string  // directory of all that is thrown away
 	dir     string  // of the agent
+	uid     string  // of the session that is recorded
 	exit    *store.Exit
 	outs    int64
 	sent    int
 	fed     string // label of what was sent last
 	started time.Time
 	broken  error
+	fork    *fork // nil for a rerun
 }
 
 // openRerun opens a recording and makes its mirror. The caller closes it.
@@ -160,11 +162,15 @@ func (r *rerun) run(ctx context.Context, path string) error {
 	if r.o.Dialect != "" {
 		start.Dialect = r.o.Dialect
 	}
+	if r.fork != nil {
+		start.Name = r.fork.o.Name
+	}
 	start.Host, _ = os.Hostname() // "" when the system has none
 	t, err := tape.Create(r.database(), start)
 	if err != nil {
 		return fmt.Errorf("running %s again: %w", r.file, err)
 	}
+	r.uid = t.UID()
 	var side io.Writer
 	if r.o.Verbose {
 		side = r.o.Stderr
@@ -190,7 +196,13 @@ func (r *rerun) run(ctx context.Context, path string) error {
 	return nil
 }
 
-func (r *rerun) database() string { return filepath.Join(r.temp, "session.db") }
+// database is where the rerun is recorded.
+func (r *rerun) database() string {
+	if r.fork != nil {
+		return r.fork.o.DB
+	}
+	return filepath.Join(r.temp, "session.db")
+}
 
 // compare compares what the agent did with what was recorded.
 func (r *rerun) compare(ctx context.Context) error {
@@ -199,7 +211,7 @@ func (r *rerun) compare(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	now, err := db.Find(ctx, "last")
+	now, err := db.Find(ctx, r.uid)
 	if err != nil {
 		return err
 	}

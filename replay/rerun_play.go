@@ -26,6 +26,8 @@ func (r *rerun) play(ctx context.Context) error {
 		switch {
 		case exited == nil:
 			timer.Reset(quietAfterExit)
+		case r.fork.live():
+			timer.Stop()
 		case ending > 0:
 			timer.Reset(graceToTerm)
 		case r.m.over() && r.killed():
@@ -38,19 +40,30 @@ func (r *rerun) play(ctx context.Context) error {
 	}
 	r.do(r.m.start())
 	done := ctx.Done()
+	if r.fork != nil {
+		done = nil // signals are the agent's
+	}
 	for rest(); arrivals != nil || exited != nil; rest() {
 		select {
 		case a := <-arrivals:
 			if a.eof {
 				arrivals = nil
-				if exited != nil && !r.m.over() && len(r.stalls) == 0 { // an agent that closes its output has nothing more to say
+				if exited != nil && !r.m.over() && !r.fork.live() && len(r.stalls) == 0 { // an agent that closes its output has nothing more to say
 					r.lost("closed its output")
 				}
+				continue
+			}
+			if r.fork.live() {
+				r.fork.pass(a.frame)
 				continue
 			}
 			r.do(r.m.frame(a.frame))
 		case e := <-exited:
 			r.exit, exited = &e, nil
+		case a := <-r.fork.client():
+			r.fork.take(r, a)
+		case sig := <-r.fork.signals():
+			r.agent.feeder.push(feed{signal: signalName(sig)})
 		case <-done:
 			done = nil
 			child.FamilyOf(r.agent.child.Process.Pid).Kill()
@@ -134,6 +147,8 @@ func orNothing(label string) string {
 func (r *rerun) do(list []sending) {
 	for _, s := range list {
 		switch {
+		case s.item == 0 && s.end && r.fork != nil:
+			r.fork.begin(r)
 		case s.item == 0 && s.end:
 			r.agent.feeder.push(feed{eof: true})
 		case s.end:

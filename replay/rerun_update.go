@@ -15,7 +15,7 @@ func (r *rerun) recorded(ctx context.Context) (*store.DB, *store.Session, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := db.Find(ctx, "last")
+	s, err := db.Find(ctx, r.uid)
 	if err != nil {
 		db.Close()
 		return nil, nil, err

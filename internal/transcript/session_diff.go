@@ -477,3 +477,17 @@ func (d *differ) labels(a, b int) []LabelDiff {
 	slices.SortFunc(out, func(x, y LabelDiff) int { return cmp.Compare(x.Label, y.Label) })
 	return out
 }
+
+// FrameAfter returns the seq of the client frame that follows the first n ones,
+// or one behind the last frame when there is none.
+func FrameAfter(t *Transcript, n int64) int64 {
+	for i, e := range t.Entries {
+		if e.Stream == store.In {
+			if n == 0 {
+				return int64(i) + 1
+			}
+			n--
+		}
+	}
+	return int64(len(t.Entries)) + 1
+}
