@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"io"
 	"mime"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // maxParts bounds the parts of a multipart body.
@@ -90,32 +87,4 @@ func formValue(form url.Values) node {
 		next[name]++
 	}
 	return out
-}
-
-// decoded returns a request's body without its content encoding; what cannot be
-// unpacked stays as it is.
-func decoded(body []byte, encoding string) []byte {
-	var r io.Reader
-	switch strings.ToLower(encoding) {
-	case "gzip":
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return body
-		}
-		r = z
-	case "zstd":
-		z, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRequest))
-		if err != nil {
-			return body
-		}
-		defer z.Close()
-		r = z
-	default:
-		return body
-	}
-	b, err := io.ReadAll(io.LimitReader(r, maxRequest))
-	if err != nil {
-		return body
-	}
-	return b
 }

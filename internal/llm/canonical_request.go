@@ -33,7 +33,7 @@ type sides struct {
 
 // newRequest reads what a request asks for by its URL.
 func newRequest(method string, u *url.URL) *request {
-	return &request{method: method, target: targetOf(u), host: u.Host}
+	return &request{method: method, target: targetOf(method, u), host: u.Host}
 }
 
 // parse reads the body, which is without its content encoding.
@@ -48,19 +48,11 @@ func (r *request) parse(contentType string, body []byte) {
 // lane is where a request belongs: only requests of one lane are compared.
 func (r *request) lane() string { return r.method + " " + r.path + "?" + r.query }
 
-// modelName returns the model that the request asks for.
-func (r *request) modelName() string {
-	if r.model != "" {
-		return r.model
-	}
-	return r.body.word("model")
-}
-
 // canonise computes the keys of a request that is parsed.
 func (r *request) canonise(s *sides) {
-	r.less = r.body.without(r.row.volatile.Join(s.ignore))
+	r.less = r.body.without(r.volatile.Join(s.ignore))
 	n := &normaliser{near: s.near, paths: s.paths, marks: s.marks}
-	r.norm = n.value(&r.less, walk{place: make([]string, 0, 16)}, r.row.ids)
+	r.norm = n.value(&r.less, walk{place: make([]string, 0, 16)}, r.ids)
 	r.chained(s)
 	for tier, v := range []*node{&r.body, &r.less, &r.norm} {
 		r.keys[tier] = sha256.Sum256(v.form(counted(counted(nil, r.model), "")))
@@ -89,20 +81,21 @@ func (r *request) chained(s *sides) {
 
 // messages returns the messages of the normalised request and where they stand.
 func (r *request) messages() (list []node, place []string) {
-	if r.row.Messages == "" {
+	if r.Messages == "" {
 		return nil, nil
 	}
-	place = strings.Split(r.row.Messages, ".")
 	v := &r.norm
-	for _, k := range place {
-		if v = v.member(k); v == nil {
-			return nil, nil
-		}
+	if inner := v.member(r.Within); inner != nil && inner.kind == object {
+		v, place = inner, append(place, r.Within)
 	}
-	if v.kind == text {
+	place = append(place, r.Messages)
+	v = v.member(r.Messages)
+	switch {
+	case v == nil:
+		return nil, nil
+	case v.kind == text:
 		return []node{*v}, place
-	}
-	if v.kind != array {
+	case v.kind != array:
 		return nil, nil
 	}
 	return v.list, place

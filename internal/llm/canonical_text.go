@@ -85,7 +85,7 @@ func (n *normaliser) word(s string, i int, l leeway) (string, int) {
 	for end < len(s) && isWord(s[end]) {
 		end++
 	}
-	t := wires()
+	t := rules()
 	if m, to := t.labelledAt(s, i); m != "" {
 		return m, to
 	}
@@ -104,7 +104,7 @@ func (n *normaliser) word(s string, i int, l leeway) (string, int) {
 }
 
 // labelledAt looks for a label whose value changes with every run.
-func (t *wireTable) labelledAt(s string, i int) (string, int) {
+func (t *ruleTable) labelledAt(s string, i int) (string, int) {
 	for _, p := range t.labels[s[i]] {
 		if !strings.HasPrefix(s[i:], p) {
 			continue
@@ -121,7 +121,7 @@ func (t *wireTable) labelledAt(s string, i int) (string, int) {
 }
 
 // id looks for an id with a known beginning.
-func (n *normaliser) id(t *wireTable, s string, i int) (string, int) {
+func (n *normaliser) id(t *ruleTable, s string, i int) (string, int) {
 	for _, p := range t.ids[s[i]] {
 		if !strings.HasPrefix(s[i:], p) {
 			continue

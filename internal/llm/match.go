@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -69,7 +68,7 @@ func newMatcher(exchanges []store.Exchange, recorded, live sides, now func() tim
 		if err != nil {
 			u = &url.URL{Path: x.URL}
 		}
-		e := &entry{x: x, url: u, host: u.Host, retry: headerOf(x.Header, retryHeader)}
+		e := &entry{x: x, url: u, host: u.Host, retry: headerValue(x.Header, retryHeader)}
 		start, _ := redact.NextToken(x.Body)
 		e.tokens = start >= 0
 		name := newRequest(x.Method, u).lane()
@@ -117,9 +116,9 @@ func (m *matcher) prepare(l *lane) {
 
 // request makes an entry's request ready to be compared.
 func (m *matcher) request(e *entry) *request {
-	body := decoded(e.x.Body, headerOf(e.x.Header, "Content-Encoding"))
+	body := unpacked(e.x.Body, headerValue(e.x.Header, "Content-Encoding"))
 	r := newRequest(e.x.Method, e.url)
-	r.parse(headerOf(e.x.Header, "Content-Type"), body)
+	r.parse(headerValue(e.x.Header, "Content-Type"), body)
 	r.canonise(&m.recorded)
 	return r
 }
@@ -140,7 +139,7 @@ func newLiveRequest(method string, u *url.URL, body []byte, retry string) *liveR
 // read makes a live request ready to be compared. Values that took the place of
 // redaction tokens before are those tokens.
 func (m *matcher) read(live *liveRequest, h http.Header) {
-	live.parse(h.Get("Content-Type"), decoded(live.raw, h.Get("Content-Encoding")))
+	live.parse(h.Get("Content-Type"), unpacked(live.raw, h.Get("Content-Encoding")))
 	m.mu.Lock()
 	live.body = m.bound.tokens(live.body)
 	m.mu.Unlock()
@@ -330,14 +329,4 @@ func answerIDs(x *store.Exchange) []string {
 			out = append(out, string(head[1:1+end]))
 		}
 	}
-}
-
-// headerOf returns the value of a header, "" when there is none.
-func headerOf(h []store.Field, name string) string {
-	for _, f := range h {
-		if strings.EqualFold(f.Name, name) {
-			return f.Value
-		}
-	}
-	return ""
 }

@@ -110,7 +110,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u := m.upstream(r.URL)
 	live := newLiveRequest(r.Method, u, body, r.Header.Get(retryHeader))
 	if len(body) > maxRequest {
-		writeError(w, live.row, http.StatusRequestEntityTooLarge, fmt.Sprintf("agentrec: the request is longer than %d bytes, more than is recorded", maxRequest))
+		writeError(w, live.rule, http.StatusRequestEntityTooLarge, fmt.Sprintf("agentrec: the request is longer than %d bytes, more than is recorded", maxRequest))
 		return
 	}
 	f, miss := m.find(live, r)
@@ -122,7 +122,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case miss.Passed:
 		pass(w, r, u, body)
 	default:
-		writeError(w, live.row, http.StatusBadRequest, m.complaint(miss))
+		writeError(w, live.rule, http.StatusBadRequest, m.complaint(miss))
 	}
 }
 
@@ -178,7 +178,7 @@ func (m *Mock) again(live *liveRequest, before []*entry) *entry {
 		return nil
 	}
 	policy := m.o.Exhausted
-	if live.row.Again || live.method == http.MethodGet || live.method == http.MethodHead {
+	if live.Again || live.method == http.MethodGet || live.method == http.MethodHead {
 		policy = ExhaustedLast
 	}
 	switch policy {

@@ -8,7 +8,7 @@ import (
 
 // writeError answers with an error in the wire's own shape, which SDKs show to
 // their caller and do not retry.
-func writeError(w http.ResponseWriter, row *wireRow, status int, message string) {
+func writeError(w http.ResponseWriter, row *rule, status int, message string) {
 	var body any
 	switch row.Error {
 	case "anthropic":

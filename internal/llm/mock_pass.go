@@ -6,5 +6,5 @@ import (
 )
 
 func pass(w http.ResponseWriter, r *http.Request, u *url.URL, body []byte) {
-	writeError(w, targetOf(u).row, http.StatusBadGateway, "agentrec: the request names no upstream to pass it on to")
+	writeError(w, targetOf(r.Method, u).rule, http.StatusBadGateway, "agentrec: the request names no upstream to pass it on to")
 }

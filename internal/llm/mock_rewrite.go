@@ -74,7 +74,7 @@ func longestFirst(paths []PathPair) []PathPair {
 // pieces returns the pieces of an answer with live paths. A path that stands
 // across pieces goes into the first of them.
 func (r *rewriter) pieces(x *store.Exchange) []store.Piece {
-	if len(r.list) == 0 || len(x.Pieces) == 0 || headerOf(x.Answer, "Content-Encoding") != "" {
+	if len(r.list) == 0 || len(x.Pieces) == 0 || headerValue(x.Answer, "Content-Encoding") != "" {
 		return x.Pieces
 	}
 	var all []byte

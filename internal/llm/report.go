@@ -1,8 +1,8 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"agentrec/store"
 
@@ -217,9 +217,10 @@ func (d *diff) place() string {
 // name names a request for people.
 func (r *request) name() string {
 	name := r.method + " " + r.path
-	if r.model != "" {
-		name = r.method + " " + strings.Replace(r.path, "{model}", r.model, 1)
-	} else if model := r.body.word("model"); model != "" {
+	if r.Wire == WireGemini {
+		return fmt.Sprintf("%.200s", r.method+" "+cmp.Or(r.model, r.body.word("model"))+r.path)
+	}
+	if model := cmp.Or(r.model, r.body.word("model")); model != "" {
 		name += " " + model
 	}
 	return fmt.Sprintf("%.200s", name)
