@@ -1,0 +1,85 @@
+package llm
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// newTransport returns how requests reach their upstream: through the proxy that
+// this process's own environment names, if any, as the agent's would have. It
+// neither asks for compression nor follows a redirect nor has a limit of time.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer().DialContext,
+		ForceAttemptHTTP2:     true,
+		DisableCompression:    true,
+		MaxIdleConnsPerHost:   64,
+		IdleConnTimeout:       30 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		ReadBufferSize:        64 << 10,
+		WriteBufferSize:       64 << 10,
+	}
+}
+
+func dialer() *net.Dialer {
+	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+}
+
+// dialTunnel connects to HOST:PORT as newTransport would for https.
+func dialTunnel(ctx context.Context, addr string) (net.Conn, error) {
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: "https", Host: addr}})
+	if err != nil || proxy == nil {
+		return dialer().DialContext(ctx, "tcp", addr)
+	}
+	c, err := dialer().DialContext(ctx, "tcp", net.JoinHostPort(proxy.Hostname(), port(proxy)))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the proxy: %w", err)
+	}
+	switch proxy.Scheme {
+	case "http":
+	case "https":
+		sealed := tls.Client(c, &tls.Config{ServerName: proxy.Hostname()})
+		if err := sealed.HandshakeContext(ctx); err != nil {
+			c.Close()
+			return nil, fmt.Errorf("connect to the proxy: %w", err)
+		}
+		c = sealed
+	default:
+		c.Close()
+		return nil, fmt.Errorf("connect to the proxy: tunnels through %s are not made", proxy.Scheme)
+	}
+	ask := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: addr}, Host: addr, Header: http.Header{"User-Agent": {""}}}
+	if u := proxy.User; u != nil {
+		password, _ := u.Password()
+		ask.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
+	}
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	if err := ask.Write(c); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("ask the proxy for a tunnel: %w", err)
+	}
+	r := bufio.NewReaderSize(c, 1) // so that nothing of the tunnel is read
+	answer, err := http.ReadResponse(r, ask)
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("ask the proxy for a tunnel: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		c.Close()
+		return nil, fmt.Errorf("ask the proxy for a tunnel: it answered %s", answer.Status)
+	}
+	if r.Buffered() == 0 {
+		return c, nil
+	}
+	return &begun{Conn: c, r: r, closed: func() { c.Close() }}, nil
+}

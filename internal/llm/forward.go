@@ -1,0 +1,242 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"strings"
+	"sync"
+
+	"agentrec/internal/tape"
+	"agentrec/store"
+)
+
+// relay is one request on its way to its upstream and back.
+type relay struct {
+	w    http.ResponseWriter
+	r    *http.Request
+	seen *tape.Exchange // nil when nothing is recorded
+
+	mu        sync.Mutex
+	connected bool // the upstream was reached
+	answered  bool // 1xx come too late
+	ended     bool // nothing more is recorded
+}
+
+// run forwards the request and its answer, each byte as soon as it is there. It
+// panics with http.ErrAbortHandler, which cuts the agent's connection, where
+// the upstream's was cut.
+func (l *relay) run(transport *http.Transport) {
+	defer l.stop()
+	out := l.outgoing()
+	if out.Body != nil {
+		// Without it the server would read all of the request before it
+		// answers.
+		http.NewResponseController(l.w).EnableFullDuplex()
+	}
+	answer, err := transport.RoundTrip(out)
+	l.mu.Lock()
+	l.answered = true
+	connected := l.connected
+	l.mu.Unlock()
+	if err != nil {
+		l.failed(err, connected)
+		return
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		l.failed(errors.New("the upstream switched to a protocol that was not asked for"), true)
+		return
+	}
+	if l.seen != nil {
+		l.seen.Answer(answer.StatusCode, fields(answer.Header))
+	}
+	l.head(answer)
+	if end, reason := l.body(answer.Body); end != store.Done {
+		l.end(end, nil, reason)
+		panic(http.ErrAbortHandler)
+	}
+	h := l.w.Header()
+	for name, values := range answer.Trailer {
+		h[http.TrailerPrefix+name] = values
+	}
+	l.end(store.Done, answer.Trailer, "")
+}
+
+// body forwards the body of the answer and tells how that ended.
+func (l *relay) body(body io.Reader) (store.ExchangeEnd, string) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	flusher, _ := l.w.(http.Flusher)
+	for {
+		n, err := body.Read(*buffer)
+		if n > 0 {
+			if l.seen != nil {
+				l.seen.Piece((*buffer)[:n])
+			}
+			if _, err := l.w.Write((*buffer)[:n]); err != nil {
+				return l.broken(store.Cancelled, err)
+			}
+			flusher.Flush()
+		}
+		if err == io.EOF {
+			return store.Done, ""
+		}
+		if err != nil {
+			return l.broken(store.CutShort, err)
+		}
+	}
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// broken tells how a request ended that err has ended: an end of its context
+// explains every other error.
+func (l *relay) broken(end store.ExchangeEnd, err error) (store.ExchangeEnd, string) {
+	switch cause := context.Cause(l.r.Context()); {
+	case cause == nil:
+		return end, err.Error()
+	case errors.Is(cause, errFrontClosed):
+		return store.CutShort, cause.Error()
+	}
+	return store.Cancelled, ""
+}
+
+// failed ends a request that has no answer. An agent whose upstream cannot be
+// reached gets 502; one whose connection broke sees ours break.
+func (l *relay) failed(err error, connected bool) {
+	end, reason := l.broken(store.Failed, err)
+	l.end(end, nil, reason)
+	if connected || end != store.Failed {
+		panic(http.ErrAbortHandler)
+	}
+	http.Error(l.w, "agentrec: "+l.r.URL.Host+" cannot be reached: "+reason, http.StatusBadGateway)
+}
+
+// end records the end, once everything of the request has been.
+func (l *relay) end(end store.ExchangeEnd, trailer http.Header, reason string) {
+	if l.stop() && l.seen != nil {
+		l.seen.End(end, fields(trailer), reason)
+	}
+}
+
+// stop lets nothing more of the request be read, and tells whether it did.
+func (l *relay) stop() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.ended
+	l.ended = true
+	return !was
+}
+
+// outgoing returns the request as it goes to its upstream: as the agent sent it,
+// less what is between the agent and us alone.
+func (l *relay) outgoing() *http.Request {
+	r := l.r
+	out := &http.Request{
+		Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header.Clone(), Trailer: r.Trailer,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: r.ContentLength,
+	}
+	endToEnd(out.Header)
+	if listed(r.Header["Te"], "trailers") {
+		out.Header["Te"] = []string{"trailers"}
+	}
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header["User-Agent"] = []string{""} // or the transport would name itself
+	}
+	if l.seen != nil {
+		// What compression would hide from us: where one event ends and the next
+		// begins.
+		out.Header["Accept-Encoding"] = []string{"identity"}
+	}
+	if r.ContentLength != 0 {
+		out.Body = &question{r.Body, l}
+	}
+	return out.WithContext(httptrace.WithClientTrace(r.Context(), l.trace()))
+}
+
+// question is the body of a request, recorded as it is read.
+type question struct {
+	io.ReadCloser
+	relay *relay
+}
+
+func (q *question) Read(p []byte) (int, error) {
+	n, err := q.ReadCloser.Read(p)
+	q.relay.mu.Lock()
+	defer q.relay.mu.Unlock()
+	if q.relay.ended {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if n > 0 && q.relay.seen != nil {
+		q.relay.seen.Body(p[:n])
+	}
+	return n, err
+}
+
+// trace passes on answers that come before the final one (1xx, RFC 9110, 15.2).
+// 100 is between us and either side.
+func (l *relay) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.connected = true
+		},
+		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if code == http.StatusContinue || code == http.StatusSwitchingProtocols || l.answered {
+				return nil
+			}
+			h := l.w.Header()
+			for name, values := range header {
+				h[name] = values
+			}
+			l.w.WriteHeader(code)
+			clear(h)
+			return nil
+		},
+	}
+}
+
+// head writes and flushes the beginning of the answer.
+func (l *relay) head(answer *http.Response) {
+	endToEnd(answer.Header)
+	h := l.w.Header()
+	for name, values := range answer.Header {
+		h[name] = values
+	}
+	for _, name := range []string{"Date", "Content-Type"} {
+		if _, ok := h[name]; !ok {
+			h[name] = nil // or the server would make one up
+		}
+	}
+	for name := range answer.Trailer {
+		h.Add("Trailer", name)
+	}
+	l.w.WriteHeader(answer.StatusCode)
+	if flusher, ok := l.w.(http.Flusher); ok {
+		flusher.Flush()
+	}
+}
+
+// hopByHop are the headers between two neighbours: RFC 9110, 7.6.1.
+var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings"}
+
+// endToEnd leaves only the headers that go all the way.
+func endToEnd(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = textproto.TrimString(name); name != "" {
+				h.Del(name)
+			}
+		}
+	}
+	for _, name := range hopByHop {
+		delete(h, name)
+	}
+}
