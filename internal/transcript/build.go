@@ -63,8 +63,8 @@ func begin(s *store.Session, d *dialect.Dialect) *Transcript {
 	return &Transcript{Session: s, Dialect: d, pass: newPass(d.OneLane())}
 }
 
-// Extend goes on with the frames and events that have been stored since, and
-// reports whether there were any.
+// Extend goes on with the frames, events and exchanges that have been stored
+// since, and reports whether there were any, or an open exchange went on.
 func (t *Transcript) Extend(ctx context.Context) (bool, error) {
 	if t.pass == nil {
 		return false, nil
@@ -76,24 +76,28 @@ func (t *Transcript) Extend(ctx context.Context) (bool, error) {
 		}
 	}
 	t.pass.begun = true
-	// The count is read before the events, so that no event lies behind a frame
-	// that is taken now.
+	// The count is read before the events and exchanges, so that none of them
+	// lies behind a frame that is taken now.
 	to := min(t.Session.Count(), math.MaxInt32)
 	events, err := t.Session.Events(ctx)
 	if err != nil {
 		return false, fmt.Errorf("reading the events of session %d: %w", t.Session.ID, err)
 	}
 	events = events[min(len(t.Events), len(events)):]
-	grown := from <= to
+	exchanges, changed, err := t.newExchanges(ctx)
+	if err != nil {
+		return false, err
+	}
+	between := besides{events, exchanges}
+	grown := from <= to || changed
 	if grown {
 		t.Entries = slices.Grow(t.Entries, int(to-from+1))
 		for f, err := range t.Session.Frames(ctx, from, to) {
 			if err != nil {
 				return grown, fmt.Errorf("reading session %d: %w", t.Session.ID, err)
 			}
-			for len(events) > 0 && events[0].After < f.Seq {
-				t.event(events[0])
-				events = events[1:]
+			for between.before(f.Seq) {
+				between.take(t)
 			}
 			r := dialect.Reading{}
 			if f.Raw != nil {
@@ -102,11 +106,8 @@ func (t *Transcript) Extend(ctx context.Context) (bool, error) {
 			t.frame(f, &r)
 		}
 	}
-	for _, e := range events {
-		if e.After > int64(len(t.Entries)) {
-			break
-		}
-		t.event(e)
+	for between.before(int64(len(t.Entries)) + 1) {
+		between.take(t)
 		grown = true
 	}
 	return grown, nil

@@ -62,6 +62,12 @@ var fields = []*field{
 	{"json", "", kindFlag, ofEntry, nil, "is valid JSON"},
 	{"delta", "", kindFlag, ofEntry, nil, "is a part of a text"},
 	{"event", "", kindFlag, ofEntry, nil, "is a lifecycle event, not a frame"},
+	{"exchange", "", kindNumber, ofEntry, nil, "number of an LLM exchange; alone: is one, not a frame"},
+	{"status", "", kindNumber, ofEntry, nil, "of an exchange: the HTTP status, 0 without an answer"},
+	{"host", "", kindText, ofEntry, nil, "of an exchange: the server that was asked"},
+	{"path", "", kindText, ofEntry, nil, "of an exchange: the path of its URL"},
+	{"model", "", kindText, ofEntry, nil, "of an exchange: the model that was asked"},
+	{"attempt", "", kindNumber, ofEntry, nil, "of an exchange: 2 for the second try of one that failed"},
 	{"name", "", kindText, ofSession, nil, "name of the session"},
 	{"tag", "", kindText, ofSession, nil, "a tag of the session, as key=value"},
 	{"dialect", "", kindText, ofSession, nil, "dialect of the session"},
@@ -91,8 +97,13 @@ func fieldNamed(name string) *field {
 // wordCondition returns what a word means that stands alone: a flag, a stream,
 // a role, something shown; nil when it is a label.
 func wordCondition(word string) *condition {
-	if f := fieldNamed(word); f != nil && f.kind == kindFlag {
+	f := fieldNamed(word)
+	switch {
+	case f == nil:
+	case f.kind == kindFlag:
 		return &condition{field: f}
+	case f.name == "exchange":
+		return &condition{field: f, op: opGreaterEqual, text: "1", shown: "1", lo: 1, hi: 1}
 	}
 	for _, f := range fields {
 		if f.kind != kindChoice {

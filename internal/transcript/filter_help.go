@@ -59,8 +59,9 @@ Examples
   turn = 3 and not delta              the third turn without its deltas
   took > 2s                           requests and calls that took long
   call tool = bash and "rm -rf"       calls of a tool that mention something
-  in and .params.config.model = gpt*  what the client asked of a model
+  in and .params.config.model = gpt*  what the client asked of a GPT
   stream = err and time > 10s         what the agent wrote to stderr late
+  exchange and status >= 400          LLM requests that were refused
 `)
 	return b.String()
 }

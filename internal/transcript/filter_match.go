@@ -39,6 +39,7 @@ type Matcher struct {
 	seq     int64
 	reading *dialect.Reading
 	event   *store.Event
+	other   *Exchanged
 }
 
 // On returns a matcher for the frames of t.
@@ -87,7 +88,7 @@ func (m *Matcher) Quick(seq int64) Verdict {
 	if m.filter == nil || m.filter.root == nil {
 		return Yes
 	}
-	m.frame, m.event, m.reading = nil, nil, nil
+	m.frame, m.event, m.other, m.reading = nil, nil, nil, nil
 	m.seq, m.entry = seq, m.t.Entries[seq-1]
 	return m.filter.root.eval(m.decide)
 }
@@ -97,7 +98,7 @@ func (m *Matcher) Match(f store.Frame) bool {
 	if m.filter == nil || m.filter.root == nil {
 		return true
 	}
-	m.frame, m.event, m.reading = &f, nil, nil
+	m.frame, m.event, m.other, m.reading = &f, nil, nil, nil
 	m.seq, m.entry = f.Seq, m.t.Entries[f.Seq-1]
 	return m.filter.root.eval(m.decide) == Yes
 }
@@ -107,7 +108,7 @@ func (m *Matcher) MatchEvent(e store.Event) bool {
 	if m.filter == nil || m.filter.root == nil {
 		return true
 	}
-	m.frame, m.event, m.reading = nil, &e, nil
+	m.frame, m.event, m.other, m.reading = nil, &e, nil, nil
 	return m.filter.root.eval(m.decide) == Yes
 }
 
@@ -189,6 +190,9 @@ func (m *Matcher) decide(c *condition) Verdict {
 	}
 	if m.event != nil {
 		return verdict(c.onEvent(m.event))
+	}
+	if m.other != nil {
+		return verdict(c.onExchange(m.other))
 	}
 	if c.field.of == ofEntry {
 		return m.onEntry(c)

@@ -286,7 +286,7 @@ func TestCompleteFilter(t *testing.T) {
 		"(stream = ":       {"(stream = in", "(stream = out", "(stream = err"},
 		"not to":           {"not tool", "not tool_call", "not tool_registered", "not tool_result", "not tools_listed", "not took"},
 		"tool = ":          {"tool = get_weather"},
-		"run a":            {"run and", "run answer"},
+		"run a":            {"run and", "run answer", "run attempt"},
 		`text:"la`:         nil,
 		"nosuch=":          nil,
 	} {

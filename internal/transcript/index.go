@@ -75,7 +75,10 @@ func openIndexed(ctx context.Context, s *store.Session, d *dialect.Dialect, dir 
 		if t.Events, err = s.Events(ctx); err != nil {
 			return nil, fmt.Errorf("reading the events of session %d: %w", s.ID, err)
 		}
-		if t.eventsFit() {
+		if t.Exchanges, _, err = t.newExchanges(ctx); err != nil {
+			return nil, err
+		}
+		if t.besidesFit() {
 			now := time.Now()
 			_ = os.Chtimes(path, now, now) // a cache: the age only says what to drop first
 			return t, nil
@@ -212,13 +215,20 @@ func readIndex(path string, s *store.Session, d *dialect.Dialect) (*Transcript, 
 	return decodeTranscript(plain, s, d)
 }
 
-// eventsFit reports whether every event that the items name is there.
-func (t *Transcript) eventsFit() bool {
-	n := 0
+// besidesFit reports whether the events and exchanges that the items name are
+// all there are, and notes the places of exchanges.
+func (t *Transcript) besidesFit() bool {
+	events := 0
 	for _, r := range t.items {
-		if r.kind == KindEvent {
-			n++
+		switch r.kind {
+		case KindEvent:
+			events++
+		case KindExchange:
+			if n := len(t.placed); int(r.index) != n || n >= len(t.Exchanges) {
+				return false
+			}
+			t.placed = append(t.placed, t.Exchanges[r.index].After)
 		}
 	}
-	return n == len(t.Events)
+	return events == len(t.Events) && len(t.placed) == len(t.Exchanges)
 }

@@ -91,7 +91,7 @@ func (d *decoder) n() int {
 // stand beside each other and pack well.
 const entriesAtOnce = 4096
 
-// encode writes all that a transcript holds but its events.
+// encode writes all that a transcript holds but its events and exchanges.
 func (t *Transcript) encode() []byte {
 	e := &encoder{b: make([]byte, 0, 16*len(t.Entries)+1<<16)}
 	e.n(len(t.Entries))
@@ -231,7 +231,8 @@ func (d *decoder) usage() Usage {
 	return Usage{Frames: d.i(), Input: d.i(), Output: d.i(), Cached: d.i(), Cost: d.f()}
 }
 
-// decodeTranscript reads what encode wrote. Its events are the caller's to set.
+// decodeTranscript reads what encode wrote. Its events and exchanges
+// are the caller's to set.
 func decodeTranscript(b []byte, s *store.Session, dl *dialect.Dialect) (*Transcript, error) {
 	d := &decoder{b: b}
 	t := &Transcript{Session: s, Dialect: dl}

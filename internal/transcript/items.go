@@ -36,11 +36,12 @@ const (
 	KindStderr          // a line of the agent's stderr
 	KindEvent           // a lifecycle event
 	KindFold            // in references only: a joined text
+	KindExchange        // an LLM request with its answer
 )
 
 var kindNames = [...]string{
 	"", "prompt", "text", "thought", "call", "plan", "permission", "answer", "error", "end", "greeting", "log",
-	"request", "cancel", "raw", "stderr", "event", "fold",
+	"request", "cancel", "raw", "stderr", "event", "fold", "exchange",
 }
 
 // String returns the kind's name, as filters and --json have it.
@@ -91,8 +92,8 @@ func KindOf(e Entry) Kind {
 	return KindNone
 }
 
-// itemRef is an item in 8 bytes: index is a seq, or an index into Calls, Folds
-// or Events.
+// itemRef is an item in 8 bytes: index is a seq, or an index into Calls, Folds,
+// Events or Exchanges.
 type itemRef struct {
 	index int32
 	kind  Kind
@@ -101,10 +102,10 @@ type itemRef struct {
 // Item is one thing that a reader sees, without its text; Content reads that.
 type Item struct {
 	Kind         Kind
-	Seq          int64         // its first frame; of an event the frame before it
+	Seq          int64         // its first frame; of an event or exchange the frame before it
 	Last         int64         // its last frame
 	Answer       int64         // the frame with the result, answer or response; 0 without
-	Time         time.Duration // of Seq, or of the event
+	Time         time.Duration // of Seq, or of the event or exchange
 	Took         time.Duration // from the first frame to the answer or the last delta; -1 while that is missing, 0 for single frames
 	Turn         int           // index into Turns; -1 outside
 	Conversation string
@@ -114,7 +115,8 @@ type Item struct {
 	Size         int64  // bytes: of a joined text, else of the frame
 	ID, Name     string // of a call
 	Failed       bool
-	Event        *store.Event // of an event
+	Event        *store.Event    // of an event
+	Exchange     *store.Exchange // of an exchange, without bodies
 
 	ref itemRef
 }
@@ -150,6 +152,8 @@ func (t *Transcript) Item(i int) Item {
 	case KindEvent:
 		e := &t.Events[ref.index]
 		return Item{Kind: KindEvent, Seq: e.After, Last: e.After, Time: e.Time, Turn: -1, Stream: e.Stream, Event: e, ref: ref}
+	case KindExchange:
+		return t.exchangeItem(ref)
 	case KindCall:
 		c := &t.Calls[ref.index]
 		it := t.frameItem(ref, c.Seq)
@@ -207,17 +211,18 @@ func (t *Transcript) ItemAt(seq int64) int {
 		return t.ItemAt(int64(e.Pair))
 	}
 	if !found {
-		i--
+		for i--; i >= 0 && t.items[i].kind == KindExchange; i-- {
+		}
 	}
 	return i
 }
 
 // position returns where the first item of a frame stands, or would stand, and
-// whether there is one. Events stand after their frame.
+// whether there is one. Events and exchanges stand after their frame.
 func (t *Transcript) position(seq int64) (int, bool) {
 	return slices.BinarySearchFunc(t.items, seq, func(r itemRef, seq int64) int {
 		order := cmp.Compare(t.firstSeq(r), seq)
-		if order == 0 && r.kind == KindEvent {
+		if order == 0 && (r.kind == KindEvent || r.kind == KindExchange) {
 			return 1
 		}
 		return order
@@ -228,6 +233,8 @@ func (t *Transcript) firstSeq(r itemRef) int64 {
 	switch r.kind {
 	case KindEvent:
 		return t.Events[r.index].After
+	case KindExchange:
+		return t.placed[r.index]
 	case KindCall:
 		return t.Calls[r.index].Seq
 	case KindFold:
@@ -237,7 +244,7 @@ func (t *Transcript) firstSeq(r itemRef) int64 {
 }
 
 // Content reads what an item says from the store, each part cut after limit
-// bytes.
+// bytes. What an exchange says is its bodies', which it does not read.
 func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, error) {
 	var c Content
 	cut := func(s string) string {
@@ -245,6 +252,8 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 		return strings.Clone(clip(s, limit))
 	}
 	switch it.ref.kind {
+	case KindExchange:
+		return c, nil
 	case KindEvent:
 		c.Text = it.Event.Detail
 		return c, nil

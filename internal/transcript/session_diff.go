@@ -288,7 +288,7 @@ func (d *differ) read(s *side, turn int) ([]unit, error) {
 	calls := 0 // how many stand at the end of list
 	for _, i := range s.items[turn] {
 		it := s.t.Item(i)
-		if it.Kind == KindLog || it.Kind == KindStderr || it.Kind == KindEvent && it.Event.Kind != store.EventExit {
+		if it.Kind == KindLog || it.Kind == KindStderr || it.Kind == KindExchange || it.Kind == KindEvent && it.Event.Kind != store.EventExit {
 			continue
 		}
 		c, err := s.t.Content(d.ctx, it, maxCompared)

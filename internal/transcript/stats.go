@@ -53,6 +53,16 @@ type Latency struct {
 	Slowest            int64 // the frame that began the longest
 }
 
+// LatencyOf returns the latency of durations; Slowest is from 1 the place of the
+// longest in the list.
+func LatencyOf(list []time.Duration) Latency {
+	measured := make([]took, len(list))
+	for i, d := range list {
+		measured[i] = took{d, int64(i + 1)}
+	}
+	return latency(measured)
+}
+
 // took is one measurement.
 type took struct {
 	d   time.Duration

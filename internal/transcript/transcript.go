@@ -24,13 +24,15 @@ type Transcript struct {
 	Turns         []Turn         // Entry.Turn is an index + 1
 	Calls         []Call
 	Folds         []Fold
-	Events        []store.Event // lifecycle events read so far
-	Errors        []int64       // seqs of frames that report a failure or show an error
-	Agent         string        // the agent's name and version where the protocol says it
-	Usage         Usage         // tokens and cost where the protocol says them
+	Events        []store.Event    // lifecycle events read so far
+	Exchanges     []store.Exchange // LLM exchanges read so far, without bodies
+	Errors        []int64          // seqs of frames that report a failure or show an error
+	Agent         string           // the agent's name and version where the protocol says it
+	Usage         Usage            // tokens and cost where the protocol says them
 
 	duplicates []int64 // requests whose id an open one had
 
+	placed     []int64 // the frames that exchanges stand behind
 	items      []itemRef
 	open       []int64 // what Open returns once the pass is over for good
 	subscribed []int64 // open requests that frames speak of, likewise
