@@ -38,6 +38,8 @@ func toneOf(it transcript.Item) tone {
 		return toneErr
 	case transcript.KindEvent:
 		return toneEvent
+	case transcript.KindExchange:
+		return toneAsk
 	}
 	return toneStrong
 }

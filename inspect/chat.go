@@ -38,7 +38,7 @@ func (c *chat) grow() {
 			if !it.Failed {
 				continue
 			}
-		case transcript.KindCancel, transcript.KindRaw, transcript.KindEnd, transcript.KindPrompt, transcript.KindText, transcript.KindThought,
+		case transcript.KindExchange, transcript.KindCancel, transcript.KindRaw, transcript.KindEnd, transcript.KindPrompt, transcript.KindText, transcript.KindThought,
 			transcript.KindCall, transcript.KindPlan, transcript.KindPermission, transcript.KindAnswer, transcript.KindError, transcript.KindGreeting, transcript.KindStderr:
 		case transcript.KindEvent:
 			if _, tn := event(it.Event); tn != toneError && it.Event.Exit == nil {
@@ -74,7 +74,7 @@ func (c *chat) Item(i, width int) []line {
 // loose reports whether an item is a line among others of its kind, with no
 // blank line after it.
 func loose(it transcript.Item) bool {
-	return it.Kind == transcript.KindStderr || it.Kind == transcript.KindRaw
+	return it.Kind == transcript.KindStderr || it.Kind == transcript.KindRaw || it.Kind == transcript.KindExchange
 }
 
 // speaker is who speaks in an item.
@@ -103,6 +103,8 @@ func (c *chat) render(it item, width int) []line {
 	}
 	width = min(width, 120)
 	switch it.Kind {
+	case transcript.KindExchange:
+		return []line{exchangeRow(it.LLM, width)}
 	case transcript.KindEvent:
 		text, tn := event(it.Event)
 		return []line{{{"· " + text, tn}}, nil}

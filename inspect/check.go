@@ -32,15 +32,16 @@ func (l Level) below(m Level) bool { return slices.Index(levels, l) < slices.Ind
 // Finding is what a check reports about a recording. Its JSON names are
 // documented in the help of check and stay as they are.
 type Finding struct {
-	File    string `json:"file"`
-	Session int64  `json:"session,omitempty"` // 0: the file itself, which is no recording
-	UID     string `json:"uid,omitempty"`
-	Seq     int64  `json:"seq,omitempty"`  // 0: not about one frame
-	Line    int    `json:"line,omitempty"` // of a file that is no recording
-	Place   string `json:"place,omitempty"`
-	Rule    string `json:"rule"` // "secrets/api_key", "integrity/cut", ...
-	Level   Level  `json:"level"`
-	Message string `json:"message"`
+	File     string `json:"file"`
+	Session  int64  `json:"session,omitempty"` // 0: the file itself, which is no recording
+	UID      string `json:"uid,omitempty"`
+	Seq      int64  `json:"seq,omitempty"`      // 0: not about one frame
+	Exchange int64  `json:"exchange,omitempty"` // 0: not about an LLM exchange
+	Line     int    `json:"line,omitempty"`     // of a file that is no recording
+	Place    string `json:"place,omitempty"`
+	Rule     string `json:"rule"` // "secrets/api_key", "integrity/cut", ...
+	Level    Level  `json:"level"`
+	Message  string `json:"message"`
 
 	verdict bool // printed also below the level that counts
 }
@@ -60,6 +61,9 @@ hash chain that every recording carries`, checkIntegrity},
 	{"protocol", `stray lines, broken frames, answers without requests and requests
 without answers, turns that never end, lines too long for known
 clients, fields of the wrong type, known faults of agents`, checkProtocol},
+	{"llm", `LLM exchanges that failed, were refused, cut or cancelled, streams
+without their end or with an error, calls whose arguments are no JSON,
+retries; what a retry made good is a note`, checkLLM},
 	{"secrets", `what redaction missed: keys by their shape, values beside names
 like api_key, values of secret variables of this environment and of
 .env in the working directory. No secret is ever printed`, checkSecrets},

@@ -81,6 +81,9 @@ func (f Finding) where() string {
 	if f.Seq > 0 {
 		s += fmt.Sprintf(", frame %d", f.Seq)
 	}
+	if f.Exchange > 0 {
+		s += fmt.Sprintf(", exchange %d", f.Exchange)
+	}
 	return s
 }
 
@@ -206,6 +209,9 @@ func (r *sarifReport) add(f Finding) {
 		name := fmt.Sprintf("session %d", f.Session)
 		if f.Seq > 0 {
 			name += fmt.Sprintf(", frame %d", f.Seq)
+		}
+		if f.Exchange > 0 {
+			name += fmt.Sprintf(", exchange %d", f.Exchange)
 		}
 		if f.Place != "" {
 			name += ", " + f.Place

@@ -25,15 +25,47 @@ tokens get numbers: <redacted:api_key:1>. Number, host and start of the session 
 --strip-binary leaves a description in the place of base64 data, such as
 "<image/png, cat.png, 12 kB>"; frames over 64 MB stay as they are.
 
---html writes one session as a page for a browser instead: its conversation and
-timeline, with no script and nothing fetched from anywhere.`,
+--html writes one session as a page for a browser instead: its conversation,
+timeline and LLM exchanges, with no script and nothing fetched from anywhere.
+
+--har writes the LLM exchanges as an HTTP archive (HAR 1.2), a page a session;
+_pieces has when each piece of an answer came, in ms, and its bytes.
+
+--otlp writes spans for OpenTelemetry: a trace a session, in it an invoke_agent
+span a turn, in those a span for each LLM exchange (chat, generate_content,
+embeddings) and an execute_tool span a call. Attributes follow the GenAI
+conventions of schema 1.41.0; what was said is in them with --content only.
+Ids are made from the session's: exporting again makes no second copy. A file
+gets one request a line (OTLP/JSON), "-" is stdout; http://HOST:PORT is a
+collector, at /v1/traces unless the address has a path, with the header lines of
+$OTEL_EXPORTER_OTLP_HEADERS; it is tried five times where it says to come again.`,
 		Example: `  agentrec export session.db > run.agentrec
   agentrec export session.db --session last --onto run.agentrec -o run.agentrec
-  agentrec export session.db --session last --html -o run.html`,
+  agentrec export session.db --session last --html -o run.html
+  agentrec export session.db --har -o run.har
+  agentrec export session.db --otlp http://127.0.0.1:4318 --content`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
-			if o.HTML && o.Onto != "" {
-				return errors.New("--onto is about the text form: leave out --html")
+			forms := 0
+			for _, given := range []bool{o.HTML, o.HAR, o.OTLP != ""} {
+				if given {
+					forms++
+				}
+			}
+			switch {
+			case forms > 1:
+				return errors.New("one form at a time: --html, --har or --otlp")
+			case forms > 0 && o.Onto != "":
+				return errors.New("--onto is about the text form: leave out --html, --har and --otlp")
+			case o.OTLP != "" && o.Output != "":
+				return errors.New("--otlp names the file itself: leave out -o")
+			case (o.HAR || o.OTLP != "") && o.Strip:
+				return errors.New("--strip-binary is about frames: leave out --har and --otlp")
+			case o.Content && o.OTLP == "":
+				return errors.New("--content is about spans: add --otlp FILE or an address")
+			case isCollector(o.OTLP):
+				_, err := newCollector(o.OTLP, "")
+				return err
 			}
 			return nil
 		},
@@ -42,6 +74,7 @@ timeline, with no script and nothing fetched from anywhere.`,
 			if o.DotEnv, err = readDotEnv(); err != nil {
 				return err
 			}
+			o.Headers = os.Getenv(envOTLPHeaders)
 			return export(cmd.Context(), o)
 		},
 	}
@@ -52,6 +85,9 @@ timeline, with no script and nothing fetched from anywhere.`,
 	f.StringVar(&o.Onto, "onto", "", "keep the lines of this text file that say the same")
 	f.BoolVar(&o.Strip, "strip-binary", false, "write what images, documents and sounds are, not their bytes")
 	f.BoolVar(&o.HTML, "html", false, "write one session as a page for a browser")
+	f.BoolVar(&o.HAR, "har", false, "write the LLM exchanges as an HTTP archive")
+	f.StringVar(&o.OTLP, "otlp", "", "write spans to this file, to stdout (-) or to the collector at this address")
+	f.BoolVar(&o.Content, "content", false, "with --otlp: tell what was said, too")
 	f.StringVarP(&o.Output, "output", "o", "", "write this file, not stdout")
 	return cmd
 }

@@ -16,14 +16,16 @@ func newGrep() *cobra.Command {
 		Short: "Search sessions for a text",
 		Long: `Search the frames of every session of a recording for a text. It is found as it
 stands on the wire, as JSON spells it (\n, \u00e9), and in the text that deltas
-make together, also when it is split over two of them.
+make together, also when it is split over two of them; and in LLM exchanges (e3:
+the third), of a request in what is new in it.
 
 Each hit is one line: number of the frame (#11-14: a text joined from frames),
 time since the start, label, and what stands around the match; sessions are named
 when there are several. Leaves with status 1 when nothing was found.
 
 With --json, one object a line: object "hit", file, session, uid, seq, last,
-time_us, stream, label, turn, text (what stands around the match) and where in it
+time_us, stream, label, turn, exchange and side (request or answer; seq is then
+the frame before, label the model), text (what stands around the match) and where in it
 the match starts and ends; with --count, object "count", file, session, uid, hits.`,
 		Example: `  agentrec grep 'rate limit'
   agentrec grep -E 'time(d )?out' *.db --filter 'out and turn = 2..'

@@ -15,12 +15,16 @@ func newStats() *cobra.Command {
 		Long: `Count the frames of a session: by stream and label, with bytes, failures and, for
 requests, the time to their responses (median, 90th and 99th percentile by
 nearest rank, longest); calls by tool; turns; tokens and cost where the protocol
-says them.
+says them; and the LLM exchanges by model, with the time to the first byte and to
+the end, tokens, and cost where the provider says it.
 
 With --json, one object: object "stats", session, uid, name, dialect, agent,
 seconds, frames, bytes, failed, streams, turns (ended, failed, open, latency),
 usage (frames, input, output, cached, cost), labels and tools, each with latency:
-count, p50_us, p90_us, p99_us, max_us, slowest (the frame that began the longest).`,
+count, p50_us, p90_us, p99_us, max_us, slowest (the frame that began the longest).
+llm has an entry for each model: model, host, exchanges, failed, retries, open,
+input, output, cached, reasoning (tokens), cost, sent, received (bytes), took and
+ttfb (latencies; slowest is an exchange).`,
 		Example: `  agentrec stats session.db
   agentrec stats session.db --filter 'turn = 2..'
   agentrec stats session.db --json | jq '.labels[] | select(.latency.p90_us > 1e6)'`,

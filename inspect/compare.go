@@ -67,6 +67,11 @@ func itemKeys(ctx context.Context, t *transcript.Transcript) (fine, coarse []fra
 			fine, coarse = append(fine, eventKey(it.Event)), append(coarse, sum16([]byte("event "+string(it.Event.Kind))))
 			continue
 		}
+		if it.Exchange != nil {
+			key := sum16([]byte("exchange " + it.Exchange.Method + " " + it.Exchange.URL))
+			fine, coarse = append(fine, key), append(coarse, key)
+			continue
+		}
 		what := it.Kind.String() + "\x00" + it.Name
 		if it.Kind == transcript.KindRequest {
 			what += "\x00" + it.Label

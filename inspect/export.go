@@ -23,6 +23,10 @@ type exportOptions struct {
 	Output  string // "" is stdout
 	Strip   bool   // a description in the place of binary data
 	HTML    bool   // a page to read, not the text form
+	HAR     bool   // the LLM exchanges as an HTTP archive
+	OTLP    string // spans, to this file or collector; "-" is stdout
+	Content bool   // spans tell what was said
+	Headers string // for the collector
 	Out     io.Writer
 	Err     io.Writer
 
@@ -31,7 +35,8 @@ type exportOptions struct {
 	DotEnv   []byte
 }
 
-// export writes sessions in the text form, or one as a page.
+// export writes sessions in the text form, one as a page, their exchanges as an
+// HTTP archive, or their spans.
 func export(ctx context.Context, o exportOptions) error {
 	db, err := tape.Open(ctx, o.File)
 	if err != nil {
@@ -70,9 +75,15 @@ func export(ctx context.Context, o exportOptions) error {
 			return err
 		}
 	}
+	if o.OTLP != "" {
+		return exportOTLP(ctx, list, o)
+	}
 	write := func(w io.Writer) error {
-		if o.HTML {
+		switch {
+		case o.HTML:
 			return exportHTML(ctx, w, o, list[0])
+		case o.HAR:
+			return exportHAR(ctx, w, list)
 		}
 		for _, s := range list {
 			if err := store.WriteText(ctx, w, s); err != nil {

@@ -50,5 +50,8 @@ func findingLine(f Finding) line {
 	if f.Seq > 0 {
 		at = fmt.Sprintf("#%d", f.Seq)
 	}
+	if f.Exchange > 0 {
+		at = fmt.Sprintf("e%d", f.Exchange)
+	}
 	return line{}.pad(toneDim, at, 8).pad(t, string(f.Level), 8).pad(tonePlain, f.Rule, 26).add(tonePlain, " "+f.Message)
 }

@@ -31,19 +31,21 @@ type grepOptions struct {
 // hit is a place where the text was found. Its JSON names are documented in
 // the help of grep and stay as they are.
 type hit struct {
-	Object  string `json:"object"` // "hit"
-	File    string `json:"file"`
-	Session int64  `json:"session"`
-	UID     string `json:"uid"`
-	Seq     int64  `json:"seq"`
-	Last    int64  `json:"last"` // of a text joined from several frames, else seq
-	TimeUS  int64  `json:"time_us"`
-	Stream  string `json:"stream"`
-	Label   string `json:"label"`
-	Turn    int32  `json:"turn,omitempty"`
-	Text    string `json:"text"`  // what stands around the match
-	Start   int    `json:"start"` // of the match in text, in bytes
-	End     int    `json:"end"`
+	Object   string `json:"object"` // "hit"
+	File     string `json:"file"`
+	Session  int64  `json:"session"`
+	UID      string `json:"uid"`
+	Seq      int64  `json:"seq"`
+	Last     int64  `json:"last"` // of a text joined from several frames, else seq
+	TimeUS   int64  `json:"time_us"`
+	Stream   string `json:"stream"`
+	Label    string `json:"label"`
+	Turn     int32  `json:"turn,omitempty"`
+	Exchange int64  `json:"exchange,omitempty"` // of a hit in an LLM exchange; seq is the frame before it
+	Side     string `json:"side,omitempty"`     // "request" or "answer"
+	Text     string `json:"text"`               // what stands around the match
+	Start    int    `json:"start"`              // of the match in text, in bytes
+	End      int    `json:"end"`
 }
 
 // hitCount is how often the text was found in a session.
@@ -134,8 +136,20 @@ func (g *grepper) session(ctx context.Context, file string, s *store.Session) (i
 	if err != nil {
 		return 0, err
 	}
+	llm, err := g.inExchanges(ctx, t)
+	if err != nil {
+		return 0, err
+	}
 	match := g.Filter.On(t)
 	n := 0
+	full := func() bool { return g.print.stopped() || g.Most > 0 && n >= g.Most && !g.Count }
+	before := func(seq int64) {
+		for len(llm) > 0 && (llm[0].head.After < seq || seq == 0) && !full() {
+			n++
+			g.exchangeHit(file, t, &llm[0])
+			llm = llm[1:]
+		}
+	}
 	from, to := g.Filter.Range()
 	for f, err := range s.Frames(ctx, from, to) {
 		if err != nil {
@@ -143,6 +157,9 @@ func (g *grepper) session(ctx context.Context, file string, s *store.Session) (i
 		}
 		if f.Seq > int64(len(t.Entries)) {
 			break // stored while we were reading
+		}
+		if before(f.Seq); full() {
+			break
 		}
 		e := t.Entries[f.Seq-1]
 		raw, at, err := g.inFrame(ctx, s, f)
@@ -166,10 +183,11 @@ func (g *grepper) session(ctx context.Context, file string, s *store.Session) (i
 				g.text(file, t, fold, found)
 			}
 		}
-		if g.print.stopped() || g.Most > 0 && n >= g.Most && !g.Count {
+		if full() {
 			break
 		}
 	}
+	before(0)
 	return n, nil
 }
 

@@ -37,7 +37,7 @@ var pages = template.Must(template.New("").Parse(`
 <p class="dim">{{.About}}</p>
 <table>{{range .Outcome}}<tr><th>{{.Name}}</th><td{{if .Bad}} class="bad"{{end}}>{{.Text}}</td></tr>
 {{end}}</table>
-<nav><p><a href="#conversation">Conversation</a><a href="#timeline">Timeline</a></p></nav>
+<nav><p><a href="#conversation">Conversation</a><a href="#timeline">Timeline</a>{{if .Exchanges}}<a href="#exchanges">Exchanges</a>{{end}}</p></nav>
 {{end}}
 {{define "section"}}<h2 id="{{.}}">{{.}}</h2>
 {{end}}
@@ -51,6 +51,12 @@ var pages = template.Must(template.New("").Parse(`
 {{range .Parts}}<pre>{{.Text}}</pre>
 {{end}}</details>
 {{end}}
+{{define "model"}}<p class="dim" id="c{{.Index}}">⇄ <a class="dim" href="#{{.Link}}">{{.Who}}</a> <span class="{{.Tone}}">{{.Side}}</span> {{.Facts}}</p>
+{{end}}
+{{define "exchange"}}<details class="item" id="{{.Link}}"><summary class="row"><span class="dim">{{.Time}} ⇄ </span><b>{{.Who}}</b> <span class="{{.Tone}}">{{.Side}}</span> <span class="dim">{{.Facts}}</span> {{.Summary}}</summary>
+{{range .Parts}}{{if .Code}}<pre>{{.Text}}</pre>{{else}}<p class="text {{.Tone}}">{{.Text}}</p>{{end}}
+{{end}}</details>
+{{end}}
 {{define "note"}}<p class="dim">{{.}}</p>
 {{end}}
 {{define "foot"}}</body></html>
@@ -59,6 +65,7 @@ var pages = template.Must(template.New("").Parse(`
 // pageItem is an item on the page.
 type pageItem struct {
 	Index                               int
+	Link                                string // of an exchange: where it is told in full
 	Side, Tone, Who, Time, Way, Summary string
 	Facts                               string
 	Parts                               []pagePart
@@ -104,6 +111,9 @@ func writeHTML(ctx context.Context, out io.Writer, l *look) error {
 	}
 	w := bufio.NewWriterSize(out, 64<<10)
 	p := &page{w: w, story: &story{ctx: ctx, look: l, t: t}}
+	if p.story.llm, err = p.story.exchanges(ctx); err != nil {
+		return err
+	}
 	p.head(t.Outcome(found))
 	p.part("section", "conversation")
 	c := newChat(p.story)
@@ -116,6 +126,7 @@ func writeHTML(ctx context.Context, out io.Writer, l *look) error {
 		p.row(i)
 	}
 	p.leftOut(t.Len())
+	p.exchanges()
 	p.part("foot", nil)
 	if p.err == nil {
 		p.err = w.Flush()
@@ -159,7 +170,7 @@ func (p *page) head(o transcript.Outcome) {
 		lines = append(lines, x)
 	}
 	p.part("head", map[string]any{
-		"Title": title, "Hash": base64.StdEncoding.EncodeToString(hash[:]), "Style": template.CSS(pageStyle), "Outcome": lines,
+		"Title": title, "Hash": base64.StdEncoding.EncodeToString(hash[:]), "Style": template.CSS(pageStyle), "Outcome": lines, "Exchanges": s.Exchanged > 0,
 		"About": visible(fmt.Sprintf("%s, %s, %s, %s, recorded by agentrec on %s", dash(p.story.t.Agent), p.story.look.Dialect.Name(),
 			count(int(s.Count()), "frame"), size(bytesOf(s)), s.Started.UTC().Format("2006-01-02 15:04 MST"))),
 	})
@@ -176,6 +187,9 @@ func (p *page) item(i int) (item, pageItem) {
 	if it.Kind == transcript.KindEvent {
 		text, tn := event(it.Event)
 		x.Who, x.Tone, x.Way = visible(text), toneClass(tn), " "
+	}
+	if it.LLM != nil {
+		x = exchangeItem(i, it.LLM)
 	}
 	return it, x
 }
@@ -197,6 +211,9 @@ func (p *page) said(c *chat, i int) {
 	case transcript.KindEvent:
 		x.Facts = x.Time
 		p.part("end", x)
+		return
+	case transcript.KindExchange:
+		p.part("model", x)
 		return
 	case transcript.KindCall:
 		x.Side, x.Who = "tool", "call "+visible(dash(it.Name))
@@ -236,7 +253,9 @@ func (p *page) said(c *chat, i int) {
 // row writes an item of the timeline with the frames that make it.
 func (p *page) row(i int) {
 	it, x := p.item(i)
-	if it.Kind != transcript.KindEvent {
+	if it.LLM != nil {
+		x.Parts = []pagePart{{Text: exchangeSaid(it.LLM)}}
+	} else if it.Kind != transcript.KindEvent {
 		x.Summary = visibleCut(rowSummary(it), 160)
 		seqs := []int64{it.Seq}
 		if it.Answer > 0 && it.Answer != it.Seq {

@@ -133,17 +133,8 @@ func ls(ctx context.Context, o lsOptions) error {
 	return p.finish(nil)
 }
 
-// column is a column of the session list. Columns are dropped from the highest
-// rank down until a terminal's width holds the rest.
-type column struct {
-	head  string
-	rank  int
-	right bool // aligned to the right
-	most  int  // widest
-	cell  func(m *summary, now time.Time) (string, tone)
-}
-
-var sessionColumns = []column{
+// sessionColumns are those of the list of sessions.
+var sessionColumns = []column[summary]{
 	{"#", 0, true, 8, func(m *summary, _ time.Time) (string, tone) { return strconv.FormatInt(m.ID, 10), toneStrong }},
 	{"name", 1, false, 24, func(m *summary, _ time.Time) (string, tone) { return dash(m.Name), tonePlain }},
 	{"started", 2, false, 16, func(m *summary, now time.Time) (string, tone) { return when(m.Started, now), toneDim }},
@@ -185,75 +176,9 @@ func dash(s string) string {
 	return s
 }
 
-// sessionTable lays sessions out in columns of at most width in all (0 is any):
-// a head line and a line a session. A column that says nothing is left out.
+// sessionTable lays sessions out in columns of at most width in all (0 is any).
 func sessionTable(list []summary, now time.Time, most int) []line {
-	type cell struct {
-		text string
-		tone tone
-	}
-	cells := make([][]cell, len(sessionColumns))
-	widths := make([]int, len(sessionColumns))
-	for c, col := range sessionColumns {
-		widths[c] = width(col.head)
-		said := col.rank < 8
-		for i := range list {
-			text, t := col.cell(&list[i], now)
-			text = visible(text)
-			said = said || text != "-" && text != ""
-			widths[c] = min(max(widths[c], width(text)), max(col.most, width(col.head)))
-			cells[c] = append(cells[c], cell{text, t})
-		}
-		if !said {
-			widths[c] = 0
-		}
-	}
-	for most > 0 && sum(widths) > most {
-		drop := -1
-		for c, col := range sessionColumns {
-			if widths[c] > 0 && col.rank > 0 && (drop < 0 || col.rank >= sessionColumns[drop].rank) {
-				drop = c
-			}
-		}
-		if drop < 0 {
-			break
-		}
-		widths[drop] = 0
-	}
-	row := func(get func(c int) cell) line {
-		var l line
-		for c, col := range sessionColumns {
-			if widths[c] == 0 {
-				continue
-			}
-			x := get(c)
-			text := fit(x.text, widths[c], !col.right && c+1 < len(sessionColumns))
-			if fill := widths[c] - width(text); col.right && fill > 0 {
-				text = strings.Repeat(" ", fill) + text
-			}
-			if len(l) > 0 {
-				l = l.add(tonePlain, "  ")
-			}
-			l = l.add(x.tone, text)
-		}
-		return l
-	}
-	out := []line{row(func(c int) cell { return cell{sessionColumns[c].head, toneDim} })}
-	for i := range list {
-		out = append(out, row(func(c int) cell { return cells[c][i] }))
-	}
-	return out
-}
-
-// sum adds the widths of the columns that are shown and the gaps between them.
-func sum(widths []int) int {
-	n := -2
-	for _, w := range widths {
-		if w > 0 {
-			n += w + 2
-		}
-	}
-	return n
+	return columnTable(sessionColumns, list, now, most)
 }
 
 func tagText(tags map[string]string) string {

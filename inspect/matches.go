@@ -2,7 +2,9 @@ package inspect
 
 import (
 	"context"
+	"fmt"
 
+	"agentrec/internal/llm"
 	"agentrec/internal/transcript"
 )
 
@@ -70,12 +72,22 @@ func anyMatch(ctx context.Context, t *transcript.Transcript, f *transcript.Filte
 	for _, err := range t.Choose(ctx, f) {
 		return err == nil, err
 	}
+	m := f.On(t)
+	for _, it := range t.Items() {
+		if it.Exchange == nil {
+			continue
+		}
+		if in, err := matchesExchange(ctx, t, m, it); in || err != nil {
+			return in, err
+		}
+	}
 	return false, nil
 }
 
 // itemsOf returns which items of t hold a frame or event that f matches.
 func itemsOf(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) ([]bool, error) {
 	chosen := make([]bool, t.Len())
+	var err error
 	for seq, err := range t.Choose(ctx, f) {
 		if err != nil {
 			return nil, err
@@ -86,11 +98,49 @@ func itemsOf(ctx context.Context, t *transcript.Transcript, f *transcript.Filter
 	}
 	m := f.On(t)
 	for i, it := range t.Items() {
-		if it.Event != nil && m.MatchEvent(*it.Event) {
-			chosen[i] = true
+		switch {
+		case it.Event != nil:
+			chosen[i] = m.MatchEvent(*it.Event)
+		case it.Exchange != nil:
+			if chosen[i], err = matchesExchange(ctx, t, m, it); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return chosen, nil
+}
+
+// chosenExchanges returns the numbers of the exchanges of t that f matches.
+func chosenExchanges(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) (map[int64]bool, error) {
+	m := f.On(t)
+	chosen := map[int64]bool{}
+	for _, it := range t.Items() {
+		if it.Exchange == nil {
+			continue
+		}
+		in, err := matchesExchange(ctx, t, m, it)
+		if err != nil {
+			return nil, err
+		}
+		if in {
+			chosen[it.Exchange.Number] = true
+		}
+	}
+	return chosen, nil
+}
+
+// matchesExchange reports whether a filter matches the exchange of an item. It
+// reads bodies only where the filter asks for what is in them.
+func matchesExchange(ctx context.Context, t *transcript.Transcript, m *transcript.Matcher, it transcript.Item) (bool, error) {
+	x := transcript.Exchanged{Exchange: it.Exchange, Turn: it.Turn}
+	if m.NeedsBodies() {
+		full, err := t.Session.Exchange(ctx, it.Exchange.Number)
+		if err != nil {
+			return false, fmt.Errorf("reading exchange %d: %w", it.Exchange.Number, err)
+		}
+		x.Exchange, x.Model = &full, llm.Read(full).Model
+	}
+	return m.MatchExchange(x), nil
 }
 
 // holds reports whether a frame is part of an item, not only near it.

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"agentrec/internal/dialect"
 )
@@ -68,5 +69,14 @@ func cutText(s string) string {
 	if len(s) <= maxBlock {
 		return s
 	}
-	return s[:maxBlock] + "\n... " + size(int64(len(s))) + " in all"
+	return cutAt(s, maxBlock)
+}
+
+// cutAt cuts a text after about n bytes and says how long it was.
+func cutAt(s string, n int) string {
+	all := int64(len(s))
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "\n... " + size(all) + " in all"
 }

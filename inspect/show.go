@@ -20,6 +20,8 @@ type showOptions struct {
 	Frames       bool
 	Raw          bool
 	JSON         bool
+	Exchanges    bool         // only the LLM exchanges, as a table
+	Exchange     exchangePart // only this one
 	Seq          seqs
 	Filter       *transcript.Filter // nil is everything
 	Color        string
@@ -35,6 +37,10 @@ func show(ctx context.Context, o showOptions) error {
 	defer l.Close()
 	p := newPrinter(o.Out, o.Color)
 	switch {
+	case o.Exchange.Number > 0:
+		err = showExchange(ctx, p, l, o)
+	case o.Exchanges:
+		err = showExchanges(ctx, p, l, o)
 	case o.Raw:
 		err = showRaw(ctx, p, l, o)
 	case o.Frames:
@@ -159,10 +165,16 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 		return err
 	}
 	outcome := t.Outcome(found)
+	llm := exchanges{session: l.Session}
+	if _, err := llm.extend(ctx); err != nil {
+		return err
+	}
 	if o.JSON {
-		p.json(outcomeJSON(l, t, outcome))
+		j := outcomeJSON(l, t, outcome)
+		j.Exchanges = exchangeCounts(&llm)
+		p.json(j)
 	} else {
-		for _, line := range outcomeLines(l, outcome) {
+		for _, line := range append(outcomeLines(l, outcome), exchangesLine(l, &llm)...) {
 			p.line(line)
 		}
 	}
@@ -179,6 +191,16 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 		}
 		if p.stopped() {
 			return errReaderGone
+		}
+		if it.Exchange != nil {
+			if x := llm.at(it.Exchange.Number); x != nil && o.JSON {
+				p.json(exchangeJSON(x, it.Turn))
+			} else if x != nil {
+				for _, line := range exchangeBlock(x, p.term.Width) {
+					p.line(line)
+				}
+			}
+			continue
 		}
 		c, err := contentOf(ctx, t, it, maxBlock)
 		if err != nil {
@@ -217,10 +239,7 @@ func filterFrames(ctx context.Context, l *look, f *transcript.Filter) (func(stor
 
 // outcomeLines is the outcome with the command that shows each of its lines.
 func outcomeLines(l *look, o transcript.Outcome) []line {
-	file := shellWord(l.Path)
-	if l.several {
-		file += fmt.Sprintf(" --session %d", l.Session.ID)
-	}
+	file := shellWord(l.Path) + l.selector()
 	var out []line
 	for _, x := range o.Lines() {
 		t := tonePlain
@@ -243,6 +262,14 @@ func outcomeLines(l *look, o transcript.Outcome) []line {
 		out = append(out, row)
 	}
 	return out
+}
+
+// selector is the flag that names the session where there are several.
+func (l *look) selector() string {
+	if l.several {
+		return fmt.Sprintf(" --session %d", l.Session.ID)
+	}
+	return ""
 }
 
 // selection is the flag that shows what a filter says.

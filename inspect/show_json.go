@@ -73,6 +73,15 @@ type jsonOutcome struct {
 	Object  string  `json:"object"` // "session"
 	Session summary `json:"session"`
 	transcript.Outcome
+	Exchanges jsonCounts `json:"exchanges"`
+}
+
+// jsonCounts says how LLM exchanges went.
+type jsonCounts struct {
+	Count   int `json:"count"`
+	Failed  int `json:"failed"`
+	Retries int `json:"retries"`
+	Open    int `json:"open"`
 }
 
 func micros(d time.Duration) int64 { return d.Microseconds() }

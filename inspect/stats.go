@@ -41,6 +41,7 @@ type jsonStats struct {
 	Usage   transcript.Usage `json:"usage"`
 	Labels  []jsonLabel      `json:"labels"`
 	Tools   []jsonTool       `json:"tools"`
+	LLM     []jsonModel      `json:"llm"`
 }
 
 type total struct {
@@ -101,12 +102,18 @@ func stats(ctx context.Context, o statsOptions) error {
 	if err != nil {
 		return err
 	}
+	models, err := modelsOf(ctx, l, t, o.Filter)
+	if err != nil {
+		return err
+	}
 	p := newPrinter(o.Out, o.Color)
 	if o.JSON {
-		p.json(statsJSON(t, s))
+		j := statsJSON(t, s)
+		j.LLM = modelsJSON(models)
+		p.json(j)
 		return p.finish(nil)
 	}
-	for _, line := range statsLines(t, s, p.term.Width) {
+	for _, line := range append(statsLines(t, s, p.term.Width), modelLines(models, p.term.Width)...) {
 		p.line(line)
 	}
 	return p.finish(nil)

@@ -13,6 +13,7 @@ type story struct {
 	look   *look
 	window *window
 	t      *transcript.Transcript // nil while it is being derived
+	llm    *exchanges             // nil while they are being read, and where there are none
 	err    error                  // why it could not be derived
 	busy   int                    // searches that read t: it must not grow meanwhile
 }
@@ -21,6 +22,7 @@ type story struct {
 type item struct {
 	transcript.Item
 	Said transcript.Content
+	LLM  *exchange // of an exchange
 }
 
 func newStory(ctx context.Context, l *look) *story {
@@ -43,8 +45,43 @@ func (s *story) derive(ctx context.Context) (*transcript.Transcript, error) {
 	return transcript.Open(ctx, &session, s.look.Dialect)
 }
 
+// exchanges reads the exchanges of the session, nil when it has none. Like
+// derive it touches nothing of the story.
+func (s *story) exchanges(ctx context.Context) (*exchanges, error) {
+	session := *s.look.Session
+	if session.Exchanged == 0 {
+		return nil, nil
+	}
+	x := &exchanges{session: &session}
+	_, err := x.extend(ctx)
+	return x, err
+}
+
+// exchangeOf returns what views keep of the exchange of an item: its head alone
+// until its bodies have been read.
+func (s *story) exchangeOf(it transcript.Item) *exchange {
+	if x := s.llm.at(it.Exchange.Number); x != nil {
+		return x
+	}
+	return bareExchange(*it.Exchange)
+}
+
 // grow reads what has been recorded since, and reports whether there was any.
 func (s *story) grow() bool {
+	grown := s.growFrames()
+	if s.t == nil || s.look.Session.Exchanged == 0 {
+		return grown
+	}
+	if s.llm == nil {
+		s.llm = &exchanges{}
+	}
+	s.llm.session = s.look.Session
+	more, err := s.llm.extend(s.ctx)
+	s.fail(err)
+	return grown || more
+}
+
+func (s *story) growFrames() bool {
 	if s.look.Session.State != store.Recording || s.busy > 0 {
 		return false
 	}
@@ -70,6 +107,11 @@ func (s *story) fail(err error) {
 // be read is said in place of the text.
 func (s *story) item(i, limit int) item {
 	it := item{Item: s.t.Item(i)}
+	if it.Exchange != nil {
+		it.LLM = s.exchangeOf(it.Item)
+		it.Failed = it.Failed || it.LLM.failed()
+		return it
+	}
 	c, err := contentOf(s.ctx, s.t, it.Item, limit)
 	if err != nil {
 		c.Text = err.Error()
@@ -100,6 +142,7 @@ type memo[T any] struct {
 type kept[T any] struct {
 	last, answer, size int64
 	width              int
+	state              string // of an exchange
 	value              T
 }
 
@@ -108,13 +151,17 @@ const memoSize = 512
 
 // get returns what make returned for item i at this width.
 func (m *memo[T]) get(i int, it transcript.Item, width int, make func() T) T {
-	if k, ok := m.kept[i]; ok && k.last == it.Last && k.answer == it.Answer && k.size == it.Size && k.width == width {
+	state := ""
+	if it.Exchange != nil {
+		state = string(it.Exchange.End)
+	}
+	if k, ok := m.kept[i]; ok && k.last == it.Last && k.answer == it.Answer && k.size == it.Size && k.width == width && k.state == state {
 		return k.value
 	}
 	if m.kept == nil || len(m.kept) >= memoSize {
 		m.kept = map[int]kept[T]{}
 	}
 	v := make()
-	m.kept[i] = kept[T]{it.Last, it.Answer, it.Size, width, v}
+	m.kept[i] = kept[T]{it.Last, it.Answer, it.Size, width, state, v}
 	return v
 }

@@ -45,11 +45,18 @@ type timeline struct {
 
 func newTimeline(s *story) *timeline { return &timeline{story: s, open: map[int]bool{}} }
 
-// mark puts findings, by their frames, beside the items they are about.
+// mark puts findings, by their frames or less than 0 by their exchanges, beside
+// the items they are about.
 func (t *timeline) mark(findings map[int64]string) {
 	t.marks = map[int]string{}
 	for seq, message := range findings {
-		if i := t.story.t.ItemAt(seq); i >= 0 {
+		i := -1
+		if seq < 0 {
+			i = t.story.t.ItemOf(-seq)
+		} else {
+			i = t.story.t.ItemAt(seq)
+		}
+		if i >= 0 {
 			t.marks[i] = message
 		}
 	}
@@ -57,6 +64,9 @@ func (t *timeline) mark(findings map[int64]string) {
 
 // found reports whether there is a finding about an item.
 func (t *timeline) found(it transcript.Item) bool {
+	if it.Exchange != nil {
+		return t.marks[t.story.t.ItemOf(it.Exchange.Number)] != ""
+	}
 	return it.Seq > 0 && t.marks[t.story.t.ItemAt(it.Seq)] != ""
 }
 
@@ -116,6 +126,9 @@ func (t *timeline) Item(i, width int) []line {
 // unfolded is what an item says in full. A request, which a conversation only
 // mentions, shows its arguments and its answer.
 func unfolded(it item, width int) []line {
+	if it.LLM != nil {
+		return exchangeBody(it.LLM, width)
+	}
 	if it.Kind == transcript.KindRequest || it.Kind == transcript.KindCancel {
 		return append(arguments(it.Said.Args, width), body(tonePlain, "= ", it.Said.Answer, width)...)
 	}
@@ -129,7 +142,7 @@ func (t *timeline) head(i int, it transcript.Item, width int) line {
 	switch {
 	case t.marks[t.index(i)] != "":
 		mark, mt = "!", toneError
-	case it.Failed || it.Kind == transcript.KindError:
+	case it.Failed || it.Kind == transcript.KindError || it.Exchange != nil && t.story.exchangeOf(it).failed():
 		mark, mt = "✗", toneError
 	case it.Kind == transcript.KindPrompt && it.Turn >= 0:
 		mark, mt = "┌", toneIn
@@ -170,6 +183,9 @@ func rowText(it item, room int) line {
 	if it.Kind == transcript.KindEvent {
 		text, tn := event(it.Event)
 		return line{{"  ", tonePlain}, {text, tn}}
+	}
+	if it.LLM != nil {
+		return exchangeRow(it.LLM, room)
 	}
 	tn := toneOf(it.Item)
 	if it.Failed {

@@ -44,6 +44,10 @@ func (r *compareRows) Item(i, width int) []line {
 		}
 		it := r.story(side).item(index, maxBlock)
 		out = append(out, line{{[2]string{"left", "right"}[side], toneStrong}})
+		if it.LLM != nil {
+			out = append(out, exchangeBlock(it.LLM, width)...)
+			continue
+		}
 		out = append(out, block(it.Item, it.Said, width)[0])
 		out = append(out, unfolded(it, width)...)
 	}
@@ -61,6 +65,9 @@ func (r *compareRows) side(side, index, width int) line {
 	it := s.t.Item(index)
 	return r.memo[side].get(index, it, width, func() line {
 		full := s.item(index, 4*maxRow)
+		if full.LLM != nil {
+			return line{}.pad(toneAsk, exchangeRow(full.LLM, width).String(), width)
+		}
 		if it.Kind == transcript.KindEvent {
 			text, tn := event(it.Event)
 			return line{}.pad(tn, text, width)
@@ -154,7 +161,7 @@ func (u *ui) compare(a, b *store.Session) error {
 				return errors.New("there is nothing on that side")
 			}
 			su := &sessionUI{u: u, story: r.story(side), seq: 1}
-			return su.openFrame(max(r.story(side).t.Item(index).Seq, 1))
+			return su.openItem(r.story(side).t.Item(index))
 		}
 	}
 	v.commands = []command{

@@ -29,8 +29,12 @@ func (su *sessionUI) check() {
 			su.checked, su.findings = true, list
 			su.marks = map[int64]string{}
 			for _, f := range list {
-				if f.Seq > 0 && su.marks[f.Seq] == "" {
-					su.marks[f.Seq] = f.Message
+				at := f.Seq
+				if f.Exchange > 0 {
+					at = -f.Exchange
+				}
+				if at != 0 && su.marks[at] == "" {
+					su.marks[at] = f.Message
 				}
 			}
 			if su.line != nil {
@@ -78,6 +82,9 @@ func (su *sessionUI) findingsView() *view {
 	}
 	v.commands = []command{
 		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "frame", help: "the frame that the finding is about", do: func(string) error {
+			if len(su.findings) > 0 && su.findings[p.sel].Exchange > 0 {
+				return su.openExchange(su.findings[p.sel].Exchange)
+			}
 			if len(su.findings) == 0 || su.findings[p.sel].Seq == 0 {
 				return errors.New("this is not about one frame")
 			}

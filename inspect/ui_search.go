@@ -34,10 +34,12 @@ func huntFilter(expr string, t *transcript.Transcript, labels bool) (*transcript
 	if !labels {
 		t = nil
 	}
-	if !strings.ContainsAny(expr, `"=<>~:#()`) && !strings.HasPrefix(expr, "/") && !isKnownWords(expr, t) {
+	plainWords := !strings.ContainsAny(expr, `"=<>~:#()`) && !strings.HasPrefix(expr, "/")
+	f, err := transcript.ParseFilter(expr)
+	if plainWords && (err != nil || !isKnownWords(expr, t)) {
 		return transcript.ParseFilter("/" + regexpQuote(expr) + "/i")
 	}
-	return transcript.ParseFilter(expr)
+	return f, err
 }
 
 // isKnownWords reports whether every word means something in the language, or
@@ -235,6 +237,10 @@ func (su *sessionUI) growFilter(from int) {
 		in := false
 		if it.Event != nil {
 			in = m.MatchEvent(*it.Event)
+		} else if it.Exchange != nil {
+			var err error
+			in, err = matchesExchange(su.story.ctx, su.story.t, m, it)
+			su.u.fail(err)
 		} else if f, err := su.story.look.Session.Frame(su.story.ctx, it.Seq); err == nil {
 			in = m.Match(f)
 		}

@@ -21,12 +21,13 @@ const longSession = 20_000
 // sessionUI is one session in the UI: the story and the views of it, of which
 // one is on the screen. They share a place: the frame that is selected.
 type sessionUI struct {
-	u     *ui
-	story *story
-	seq   int64  // the selected frame
-	goal  string // the view that is wanted once there is a transcript
-	line  *timeline
-	hunt  *hunt // the search that was begun last
+	u        *ui
+	story    *story
+	seq      int64  // the selected frame
+	exchange int64  // the selected exchange, behind that frame; 0 is none
+	goal     string // the view that is wanted once there is a transcript
+	line     *timeline
+	hunt     *hunt // the search that was begun last
 
 	findings []Finding
 	checking bool             // findings are being looked for
@@ -48,15 +49,20 @@ func (u *ui) openSessionAt(s *store.Session, seq int64) error {
 	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: seq, goal: "timeline"}
 	type derived struct {
 		t   *transcript.Transcript
+		llm *exchanges
 		err error
 	}
 	done := make(chan derived, 1)
 	u.workers.Go(func() {
 		t, err := su.story.derive(ctx)
-		done <- derived{t, err}
+		var llm *exchanges
+		if err == nil {
+			llm, err = su.story.exchanges(ctx)
+		}
+		done <- derived{t, llm, err}
 	})
 	take := func(x derived) {
-		su.story.t = x.t
+		su.story.t, su.story.llm = x.t, x.llm
 		if x.err != nil {
 			su.story.t = nil
 			su.story.fail(x.err)
@@ -93,7 +99,7 @@ func (u *ui) openSessionAt(s *store.Session, seq int64) error {
 
 // view makes a view of the session: frames while there is no transcript.
 func (su *sessionUI) view(name string) *view {
-	if su.story.t == nil && name != "frames" && name != "findings" {
+	if su.story.t == nil && name != "frames" && name != "findings" && name != "exchanges" {
 		su.goal = name
 		name = "frames"
 	}
@@ -105,6 +111,8 @@ func (su *sessionUI) view(name string) *view {
 		v = su.framesView()
 	case "findings":
 		v = su.findingsView()
+	case "exchanges":
+		v = su.exchangesView()
 	default:
 		v = su.timelineView()
 	}
@@ -151,8 +159,12 @@ func (su *sessionUI) commands() []command {
 		{name: "conversation", keys: []string{"2"}, help: "the session as a conversation", do: show("conversation")},
 		{name: "frames", keys: []string{"3"}, help: "the session frame by frame", do: show("frames")},
 		{name: "findings", keys: []string{"4", "!"}, help: "what check finds in the session", do: show("findings")},
-		{name: "next-view", keys: []string{"Tab"}, bar: "view", help: "timeline, conversation, frames", do: func(string) error {
-			next := map[string]string{"timeline": "conversation", "conversation": "frames", "frames": "findings", "findings": "timeline"}
+		{name: "exchanges", keys: []string{"5"}, help: "the LLM exchanges of the session", do: show("exchanges")},
+		{name: "next-view", keys: []string{"Tab"}, bar: "view", help: "timeline, conversation, frames, findings, exchanges", do: func(string) error {
+			next := map[string]string{"timeline": "conversation", "conversation": "frames", "frames": "findings", "findings": "exchanges", "exchanges": "timeline"}
+			if su.story.look.Session.Exchanged == 0 {
+				next["findings"] = "timeline"
+			}
 			su.show(next[su.u.top().name])
 			return nil
 		}},
@@ -169,7 +181,7 @@ func (su *sessionUI) commands() []command {
 
 // goTo selects a frame in the view on the screen.
 func (su *sessionUI) goTo(seq int64) {
-	su.seq = seq
+	su.seq, su.exchange = seq, 0
 	v := su.u.top()
 	switch r := v.pane.rows.(type) {
 	case *timeline:
@@ -203,10 +215,10 @@ func (su *sessionUI) framesView() *view {
 	p.to(int(su.seq - 1))
 	v.tick = func() bool {
 		grown := su.story.grow()
-		su.seq = int64(p.sel + 1)
+		su.seq, su.exchange = int64(p.sel+1), 0
 		return grown
 	}
-	v.status = func() line { su.seq = int64(p.sel + 1); return su.place(p) }
+	v.status = func() line { su.seq, su.exchange = int64(p.sel+1), 0; return su.place(p) }
 	v.search = su.search
 	v.commands = []command{
 		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "open", help: "the frame as tree, text and bytes", do: func(string) error { return su.openFrame(int64(p.sel + 1)) }},

@@ -16,7 +16,7 @@ func (su *sessionUI) timelineView() *view {
 	tl := su.line
 	p := newPane(su.u.theme, tl)
 	v := &view{name: "timeline", pane: p}
-	p.to(tl.rowOf(max(su.story.t.ItemAt(su.seq), 0)))
+	p.to(tl.rowOf(su.index()))
 	v.tick = func() bool {
 		before := su.story.t.Len()
 		grown := su.story.grow()
@@ -62,6 +62,7 @@ func (su *sessionUI) timelineView() *view {
 	isError := func(it transcript.Item) bool {
 		return it.Failed || it.Kind == transcript.KindError || it.Kind == transcript.KindEvent && it.Event.Exit != nil && it.Event.Exit.Code != 0
 	}
+	isExchange := func(it transcript.Item) bool { return it.Exchange != nil }
 	isOpen := func(it transcript.Item) bool { return it.Took < 0 }
 	v.commands = []command{
 		{name: "open", keys: []string{"Enter"}, bar: "frame", help: "the frame as tree, text and bytes", do: func(string) error {
@@ -69,7 +70,7 @@ func (su *sessionUI) timelineView() *view {
 			if err != nil {
 				return err
 			}
-			return su.openFrame(max(it.Seq, 1))
+			return su.openItem(it)
 		}},
 		{name: "unfold", keys: []string{"Space", "l", "Right"}, bar: "unfold", help: "show what the row says in full, or fold it", do: func(string) error {
 			if tl.Len() > 0 {
@@ -92,6 +93,8 @@ func (su *sessionUI) timelineView() *view {
 		{name: "previous-turn", keys: []string{"["}, help: "turn before", do: next("turns", -1, isTurn)},
 		{name: "next-call", keys: []string{"c"}, bar: "call", help: "next tool call", do: next("calls", 1, isCall)},
 		{name: "previous-call", keys: []string{"C"}, help: "tool call before", do: next("calls", -1, isCall)},
+		{name: "next-exchange", keys: []string{"i"}, help: "next LLM exchange", do: next("exchanges", 1, isExchange)},
+		{name: "previous-exchange", keys: []string{"I"}, help: "LLM exchange before", do: next("exchanges", -1, isExchange)},
 		{name: "next-error", keys: []string{"e"}, bar: "error", help: "next error", do: next("errors", 1, isError)},
 		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, isError)},
 		{name: "next-finding", keys: []string{"x"}, help: "next row that check has a finding about", do: next("findings", 1, tl.found)},
@@ -121,6 +124,9 @@ func (su *sessionUI) timelineView() *view {
 			if err != nil {
 				return err
 			}
+			if it.Exchange != nil {
+				return su.openItem(it)
+			}
 			seq, err := su.pair(it.Seq)
 			if err != nil {
 				return err
@@ -140,7 +146,7 @@ func (su *sessionUI) chatView() *view {
 	p := newPane(su.u.theme, c)
 	p.bar = true
 	v := &view{name: "conversation", pane: p}
-	p.to(c.rowOf(max(su.story.t.ItemAt(su.seq), 0)))
+	p.to(c.rowOf(su.index()))
 	v.tick = func() bool {
 		grown := su.story.grow()
 		c.grow()
@@ -172,7 +178,7 @@ func (su *sessionUI) chatView() *view {
 			if c.Len() == 0 {
 				return errors.New("nothing was said yet")
 			}
-			return su.openFrame(max(su.story.t.Item(c.index(p.sel)).Seq, 1))
+			return su.openItem(su.story.t.Item(c.index(p.sel)))
 		}},
 		{name: "next-turn", keys: []string{"]"}, bar: "turn", help: "next turn", do: next("turns", 1, transcript.KindPrompt)},
 		{name: "previous-turn", keys: []string{"["}, help: "turn before", do: next("turns", -1, transcript.KindPrompt)},
@@ -187,6 +193,11 @@ func (su *sessionUI) chatView() *view {
 // keepSeq returns the frame that stands for an item: the selected one while it
 // belongs to the item, so that a hit within it is not lost, else its first.
 func (su *sessionUI) keepSeq(index int) int64 {
+	su.exchange = 0
+	if x := su.story.t.Item(index).Exchange; x != nil {
+		su.exchange = x.Number
+		return max(x.After, 1)
+	}
 	if su.story.t.ItemAt(su.seq) == index {
 		return su.seq
 	}

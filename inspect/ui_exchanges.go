@@ -1,0 +1,145 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"agentrec/internal/transcript"
+)
+
+// exchangeRows is the list of exchanges of a session.
+type exchangeRows struct {
+	su    *sessionUI
+	table []line
+	width int
+	state string // what the table was laid from
+}
+
+// Len returns the number of exchanges that have been read.
+func (r *exchangeRows) Len() int {
+	if x := r.su.story.llm; x != nil {
+		return len(x.list)
+	}
+	return 0
+}
+
+// Item returns the line of an exchange.
+func (r *exchangeRows) Item(i, width int) []line {
+	r.lay(width)
+	return []line{r.table[i+1]}
+}
+
+// head names the columns.
+func (r *exchangeRows) head(width int) line {
+	r.lay(width)
+	return r.table[0]
+}
+
+// lay makes the table for a width, anew when exchanges have come or gone on.
+func (r *exchangeRows) lay(width int) {
+	var list []exchange
+	state := "none"
+	if x := r.su.story.llm; x != nil {
+		list = x.list
+		state = fmt.Sprint(len(list), " ", x.reads)
+	}
+	if r.table == nil || r.width != width || r.state != state {
+		r.table, r.width, r.state = exchangeTable(list, width), width, state
+	}
+}
+
+// search goes to the next exchange that says a text: in its place, in what is
+// new of its request, in its answer.
+func (r *exchangeRows) search(p *pane, text string, back bool) error {
+	wanted := lower(text)
+	n, step := r.Len(), 1
+	if back {
+		step = -1
+	}
+	for i := 1; i <= n; i++ {
+		at := ((p.sel+i*step)%n + n) % n
+		x := &r.su.story.llm.list[at]
+		for _, l := range append(exchangeBody(x, 0), exchangeFacts(x)) {
+			if strings.Contains(lower(l.String()), wanted) {
+				p.to(at)
+				return nil
+			}
+		}
+	}
+	return notFound(text)
+}
+
+// exchangesView lists the exchanges of a session.
+func (su *sessionUI) exchangesView() *view {
+	r := &exchangeRows{su: su}
+	p := newPane(su.u.theme, r)
+	v := &view{name: "exchanges", pane: p, head: r.head}
+	v.search = func(text string, back bool) error { return r.search(p, text, back) }
+	if su.exchange > 0 {
+		p.to(int(su.exchange - 1))
+	}
+	v.tick = su.story.grow
+	selected := func() *exchange {
+		if r.Len() == 0 {
+			return nil
+		}
+		return &su.story.llm.list[p.sel]
+	}
+	v.status = func() line {
+		if x := selected(); x != nil {
+			su.seq, su.exchange = max(x.Head.After, 1), x.Head.Number
+			return line{{visibleCut(exchangeSummary(x), 40) + "  ", toneDim}}.and(su.place(p))
+		}
+		if su.story.look.Session.Exchanged == 0 {
+			return line{{"no exchanges: record with --llm", toneDim}}
+		}
+		return line{{"reading... ", toneAsk}}
+	}
+	next := func(step int) func(string) error {
+		return func(string) error {
+			for i := p.sel + step; i >= 0 && i < r.Len(); i += step {
+				if su.story.llm.list[i].failed() {
+					p.to(i)
+					return nil
+				}
+			}
+			return errors.New("no more errors that way")
+		}
+	}
+	v.commands = []command{
+		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "exchange", help: "the exchange: what was asked and answered", do: func(string) error {
+			if x := selected(); x != nil {
+				return su.openExchange(x.Head.Number)
+			}
+			return errors.New("the session has no exchanges")
+		}},
+		{name: "frame", keys: []string{"%"}, bar: "frame", help: "the frame before the exchange", do: func(string) error {
+			if x := selected(); x != nil && x.Head.After > 0 {
+				return su.openFrame(x.Head.After)
+			}
+			return errors.New("there is no frame before it")
+		}},
+		{name: "next-error", keys: []string{"e"}, bar: "error", help: "next exchange that went wrong", do: next(1)},
+		{name: "previous-error", keys: []string{"E"}, help: "exchange before that went wrong", do: next(-1)},
+	}
+	return v
+}
+
+// openItem opens what an item is about: its frame or its exchange.
+func (su *sessionUI) openItem(it transcript.Item) error {
+	if it.Exchange != nil {
+		return su.openExchange(it.Exchange.Number)
+	}
+	return su.openFrame(max(it.Seq, 1))
+}
+
+// index returns the item that stands for the place of the user.
+func (su *sessionUI) index() int {
+	if su.exchange > 0 {
+		if i := su.story.t.ItemOf(su.exchange); i >= 0 {
+			return i
+		}
+	}
+	return max(su.story.t.ItemAt(su.seq), 0)
+}
