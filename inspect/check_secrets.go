@@ -17,7 +17,7 @@ import (
 )
 
 // checkSecrets reports what redaction should have taken out: in the frames, the
-// argument vector and all other text of a session. No finding shows a secret.
+// exchanges, the argument vector and all other text of a session. No finding shows a secret.
 func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Finding)) error {
 	r, err := o.redactor(ctx, l.DB)
 	if err != nil {
@@ -70,6 +70,14 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 				where = "at " + place
 			}
 			tell(f.Seq, where, place, h)
+		}
+	}
+	for x, err := range s.Exchanges(ctx) {
+		if err != nil {
+			return err
+		}
+		for _, h := range r.FindExchange(&x) {
+			tell(0, fmt.Sprintf("in the %s of exchange %d", h.Where, x.Number), "", h.Hit)
 		}
 	}
 	split, err := splitSecrets(ctx, s, l.Dialect, r)

@@ -31,7 +31,8 @@ func newRm() *cobra.Command {
 		Long: `Delete sessions: each by its number, name or id, or last. No byte of them is left
 in the database or its log, unless another program has it open.
 
-With --json, one object a session: id, uid, name, started, frames, bytes, deleted.`,
+With --json, one object a session: id, uid, name, started, frames, exchanges,
+bytes (of both), deleted.`,
 		Example: `  agentrec rm 3 4
   agentrec rm --db runs.db last`,
 		Args: cobra.MinimumNArgs(1),
@@ -52,7 +53,8 @@ func newPrune() *cobra.Command {
 		Long: `Delete the sessions that are older than --older-than and not among the --keep
 newest. At least one of the two must be given. What is being recorded stays.
 
-With --json, one object a session: id, uid, name, started, frames, bytes, deleted.`,
+With --json, one object a session: id, uid, name, started, frames, exchanges,
+bytes (of both), deleted.`,
 		Example: `  agentrec prune --older-than 30d
   agentrec prune --keep 20 --dry-run`,
 		Args: cobra.NoArgs,

@@ -19,8 +19,8 @@ A session that changes counts as edited. No old byte is left in the database or
 its log; that fails while another program has the database open. Text files and
 files that are no recording are replaced whole.
 
-With --json, one object a session or file: file, session, frames (that changed),
-changed.`,
+With --json, one object a session or file: file, session, frames and exchanges
+(that changed), changed.`,
 		Example: `  agentrec redact session.db
   agentrec redact --rule 'CUST-\d{6}' run.agentrec`,
 		Args:    cobra.MinimumNArgs(1),

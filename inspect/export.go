@@ -62,8 +62,8 @@ func export(ctx context.Context, o exportOptions) error {
 	if err != nil {
 		return err
 	}
-	if taken > 0 {
-		warn(o.Err, "secrets were taken out of %s; see agentrec check --only secrets %s", count(int(taken), "frame"), o.File)
+	if taken != (store.Rewritten{}) {
+		warn(o.Err, "secrets were taken out of %s; see agentrec check --only secrets %s", amount(taken), o.File)
 	}
 	if o.Strip {
 		bare, err := store.OpenTemp(ctx)

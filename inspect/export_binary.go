@@ -36,6 +36,10 @@ func withoutBinary(ctx context.Context, temp *store.DB, list []*store.Session) (
 		if _, err := temp.Rewrite(ctx, out[i], store.Edit{
 			Frame: func(f store.Frame) ([]byte, error) { return dialect.StripBinary(f.Raw), nil },
 			Giant: func(_ store.Frame, in io.Reader) (io.Reader, error) { return stripGiant(in) },
+			Exchange: func(x *store.Exchange) error {
+				x.SetBody(dialect.StripBinary(x.Body))
+				return nil
+			},
 		}); err != nil {
 			return nil, fmt.Errorf("taking binary data out of session %d: %w", s.ID, err)
 		}
@@ -49,6 +53,14 @@ func holdsBinary(ctx context.Context, s *store.Session) (bool, error) {
 			return false, fmt.Errorf("reading the frames: %w", err)
 		}
 		if f.Raw == nil && f.Size > 0 || len(dialect.Binaries(f.Raw)) > 0 {
+			return true, nil
+		}
+	}
+	for x, err := range s.Exchanges(ctx) {
+		if err != nil {
+			return false, fmt.Errorf("reading the exchanges: %w", err)
+		}
+		if len(dialect.Binaries(x.Body)) > 0 {
 			return true, nil
 		}
 	}

@@ -13,54 +13,54 @@ import (
 // forOthers returns the sessions of list as they may leave this machine: what
 // redaction knows as a secret by now is taken out, and tokens are numbered, so
 // that they tell nothing even to who has the key. Sessions without either stay
-// as they are; the others are copies in temp. It returns how many frames held
-// secrets.
-func forOthers(ctx context.Context, db, temp *store.DB, list []*store.Session, o exportOptions) ([]*store.Session, int64, error) {
+// as they are; the others are copies in temp. It returns how much held secrets.
+func forOthers(ctx context.Context, db, temp *store.DB, list []*store.Session, o exportOptions) ([]*store.Session, store.Rewritten, error) {
+	var taken store.Rewritten
 	key, err := db.Secret(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, taken, err
 	}
 	out := make([]*store.Session, len(list))
-	var taken int64
 	for i, s := range list {
-		n := int64(0)
+		var n store.Rewritten
 		if out[i], n, err = forOther(ctx, temp, s, key, o); err != nil {
-			return nil, 0, fmt.Errorf("exporting session %d: %w", s.ID, err)
+			return nil, taken, fmt.Errorf("exporting session %d: %w", s.ID, err)
 		}
-		taken += n
+		taken.Frames += n.Frames
+		taken.Exchanges += n.Exchanges
 	}
 	return out, taken, nil
 }
 
-func forOther(ctx context.Context, temp *store.DB, s *store.Session, key []byte, o exportOptions) (*store.Session, int64, error) {
+func forOther(ctx context.Context, temp *store.DB, s *store.Session, key []byte, o exportOptions) (own *store.Session, done store.Rewritten, err error) {
 	d, err := transcript.DialectOf(ctx, s, o.Dialect)
 	if err != nil {
-		return nil, 0, err
+		return nil, done, err
 	}
 	r, err := redact.New(redact.Options{Key: key, Environ: o.Environ, DotEnv: o.DotEnv})
 	if err != nil {
-		return nil, 0, err
+		return nil, done, err
 	}
 	r.SetDialect(d)
 	secrets, tokens, err := sensitive(ctx, s, r)
 	if err != nil {
-		return nil, 0, err
+		return nil, done, err
 	}
 	secrets = secrets && !o.NoRedact
 	if !secrets && !tokens {
-		return s, 0, nil
+		return s, done, nil
 	}
 	copies, err := temp.Copy(ctx, s)
 	if err != nil {
-		return nil, 0, err
+		return nil, done, err
 	}
-	own, n := copies[0], int64(0)
+	own = copies[0]
 	if secrets {
-		if n, _, err = redactSession(ctx, temp, own, r, d); err != nil {
-			return nil, 0, err
+		if done, _, err = redactSession(ctx, temp, own, r, d); err != nil {
+			return nil, done, err
 		}
 	}
-	return own, n, numberTokens(ctx, temp, own)
+	return own, done, numberTokens(ctx, temp, own)
 }
 
 // sensitive reports whether there are secrets or tokens in a session.
@@ -101,6 +101,13 @@ func sensitive(ctx context.Context, s *store.Session, r *redact.Redactor) (secre
 			has(f.Raw)
 		}
 		secrets = secrets || len(frames.Find(f.Stream, f.Raw)) > 0
+	}
+	for x, err := range s.Exchanges(ctx) {
+		if err != nil {
+			return false, false, err
+		}
+		tokens = tokens || redact.HoldsToken(&x)
+		secrets = secrets || len(r.FindExchange(&x)) > 0
 	}
 	return secrets, tokens, nil
 }

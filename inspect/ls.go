@@ -52,6 +52,9 @@ type summary struct {
 	Unredacted bool              `json:"unredacted"`
 	Parent     string            `json:"parent,omitempty"`
 
+	Exchanges      int64 `json:"exchanges"`
+	ExchangedBytes int64 `json:"exchanged_bytes"`
+
 	known bool // turns, calls, errors and agent have been counted
 }
 
@@ -68,6 +71,7 @@ func summarize(s *store.Session) summary {
 		ID: s.ID, UID: s.UID, Name: s.Name, Tags: tags, Started: s.Started.UTC(), Seconds: s.Ended.Seconds(), Dialect: s.Dialect,
 		Frames: s.Count(), Bytes: bytesOf(s), State: s.State, Reason: s.Reason, Exit: s.Exit, Argv: argv, Cwd: s.Cwd,
 		Host: s.Host, Version: s.Version, Edited: s.Edited, Unredacted: s.Unredacted, Parent: s.Parent,
+		Exchanges: s.Exchanged, ExchangedBytes: s.ExchangedBytes,
 	}
 }
 
@@ -153,7 +157,8 @@ var sessionColumns = []column[summary]{
 		return text, t
 	}},
 	{"frames", 6, true, 9, func(m *summary, _ time.Time) (string, tone) { return strconv.FormatInt(m.Frames, 10), tonePlain }},
-	{"size", 7, true, 7, func(m *summary, _ time.Time) (string, tone) { return size(m.Bytes), toneDim }},
+	{"llm", 8, true, 6, func(m *summary, _ time.Time) (string, tone) { return zero(m.Exchanges), tonePlain }},
+	{"size", 7, true, 7, func(m *summary, _ time.Time) (string, tone) { return size(m.Bytes + m.ExchangedBytes), toneDim }},
 	{"tags", 9, false, 24, func(m *summary, _ time.Time) (string, tone) { return tagText(m.Tags), toneDim }},
 	{"ended", 0, false, 40, func(m *summary, _ time.Time) (string, tone) {
 		return ending(&store.Session{State: m.State, Reason: m.Reason, Exit: m.Exit})

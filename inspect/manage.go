@@ -42,6 +42,8 @@ type deleted struct {
 	Frames  int64     `json:"frames"`
 	Bytes   int64     `json:"bytes"`
 	Deleted bool      `json:"deleted"`
+
+	Exchanges int64 `json:"exchanges"`
 }
 
 // manage opens the database and calls fn with the sessions that are meant.
@@ -104,7 +106,7 @@ func deleteAll(ctx context.Context, db *store.DB, list []*store.Session, o manag
 	p := newPrinter(o.Out, ColorNever)
 	for _, s := range list {
 		if o.JSON {
-			p.json(deleted{s.ID, s.UID, s.Name, s.Started.UTC(), s.Count(), bytesOf(s), !o.DryRun})
+			p.json(deleted{s.ID, s.UID, s.Name, s.Started.UTC(), s.Count(), bytesOf(s) + s.ExchangedBytes, !o.DryRun, s.Exchanged})
 			continue
 		}
 		word := "deleted"
@@ -115,8 +117,8 @@ func deleteAll(ctx context.Context, db *store.DB, list []*store.Session, o manag
 		if s.Name != "" {
 			name = fmt.Sprintf(" %q", s.Name)
 		}
-		p.line(plain(fmt.Sprintf("%s session %d%s of %s: %s, %s", word, s.ID, name,
-			s.Started.Local().Format("2006-01-02 15:04"), count(int(s.Count()), "frame"), size(bytesOf(s)))))
+		p.line(plain(fmt.Sprintf("%s session %d%s of %s: %s", word, s.ID, name,
+			s.Started.Local().Format("2006-01-02 15:04"), held(s))))
 	}
 	return p.finish(nil)
 }
@@ -181,3 +183,12 @@ func (a *age) Set(s string) error {
 
 // Type names the flag's value in the help (pflag.Value).
 func (a *age) Type() string { return "age" }
+
+// held says how much is stored of a session.
+func held(s *store.Session) string {
+	text := count(int(s.Count()), "frame")
+	if s.Exchanged > 0 {
+		text += ", " + count(int(s.Exchanged), "exchange")
+	}
+	return text + ", " + size(bytesOf(s)+s.ExchangedBytes)
+}

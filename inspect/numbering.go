@@ -23,6 +23,12 @@ func numberTokens(ctx context.Context, temp *store.DB, s *store.Session) error {
 		}
 		n.Keep(f.Raw)
 	}
+	for x, err := range s.Exchanges(ctx) {
+		if err != nil {
+			return err
+		}
+		n.KeepExchange(&x)
+	}
 	text := func(p *string) { *p = string(n.Apply([]byte(*p))) }
 	_, err := temp.Rewrite(ctx, s, store.Edit{
 		Same:  true,
@@ -30,6 +36,10 @@ func numberTokens(ctx context.Context, temp *store.DB, s *store.Session) error {
 		Giant: func(_ store.Frame, in io.Reader) (io.Reader, error) { return &numberReader{in: in, n: n}, nil },
 		Event: func(e *store.Event) error {
 			text(&e.Detail)
+			return nil
+		},
+		Exchange: func(x *store.Exchange) error {
+			n.Exchange(x)
 			return nil
 		},
 		Session: func(s *store.Session) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,15 +17,17 @@ import (
 	"agentrec/store"
 )
 
-// part is a line of the text form: a frame or a lifecycle event.
+// part is a line of the text form: a frame, a lifecycle event or an exchange.
 type part struct {
 	Key   frameKey
 	Gap   time.Duration // since the part before
 	Frame *store.Frame
 	Event *store.Event
+
+	Exchange *store.Exchange
 }
 
-// partsOf yields the frames and events of a session in order. A giant's key is
+// partsOf yields the frames, events and exchanges of a session in order. A giant's key is
 // the hash of its bytes.
 func partsOf(ctx context.Context, s *store.Session, d *dialect.Dialect) iter.Seq2[part, error] {
 	return func(yield func(part, error) bool) {
@@ -38,15 +41,33 @@ func partsOf(ctx context.Context, s *store.Session, d *dialect.Dialect) iter.Seq
 			p.Gap, last = at-last, at
 			return yield(p, nil)
 		}
+		next, stop := iter.Pull2(s.Exchanges(ctx))
+		defer stop()
+		x, err, talks := next()
 		before := func(seq int64) bool {
-			for len(events) > 0 && (seq == 0 || events[0].After < seq) {
-				e := events[0]
-				events = events[1:]
-				if !emit(part{Key: eventKey(&e), Event: &e}, e.Time) {
+			for {
+				event := len(events) > 0 && (seq == 0 || events[0].After < seq)
+				talk := talks && (err != nil || seq == 0 || x.After < seq)
+				switch {
+				case !event && !talk:
+					return true
+				case err != nil:
+					yield(part{}, err)
 					return false
+				case talk && (!event || x.After < events[0].After || x.After == events[0].After && x.Time < events[0].Time):
+					own := x
+					if !emit(part{Key: exchangeKey(&own), Exchange: &own}, own.Time) {
+						return false
+					}
+					x, err, talks = next()
+				default:
+					e := events[0]
+					events = events[1:]
+					if !emit(part{Key: eventKey(&e), Event: &e}, e.Time) {
+						return false
+					}
 				}
 			}
-			return true
 		}
 		for f, err := range s.Frames(ctx, 1, 0) {
 			if err != nil {
@@ -104,6 +125,19 @@ func Onto(ctx context.Context, temp *store.DB, now, old *store.Session) (*store.
 		return nil, err
 	}
 	return layOnto(ctx, temp, now, old, d)
+}
+
+// exchangeKey is what two exchanges have in common that say the same: request and
+// answer, but not their headers and times, nor how the answer was cut in pieces.
+func exchangeKey(x *store.Exchange) frameKey {
+	h := sha256.New()
+	fmt.Fprintf(h, "x%s\x00%s\x00%d\x00", x.Method, x.URL, len(x.Body))
+	h.Write(x.Body)
+	fmt.Fprintf(h, "\x00%d\x00%s\x00%s\x00", x.Status, x.End, x.Error)
+	for _, p := range x.Pieces {
+		h.Write(p.Bytes)
+	}
+	return frameKey(h.Sum(nil)[:16])
 }
 
 // layOnto makes a session in temp that is now with what it says in common with
@@ -220,6 +254,13 @@ func (l *layer) part(p part, partner *part) error {
 		l.w.Event(e)
 		return nil
 	}
+	if p.Exchange != nil {
+		x := *p.Exchange
+		if partner != nil {
+			x = *partner.Exchange
+		}
+		return l.exchange(x)
+	}
 	f := *p.Frame
 	if partner != nil && l.ids.accept(l.dialect, *p.Frame, *partner.Frame) {
 		f, session = *partner.Frame, l.old
@@ -231,19 +272,37 @@ func (l *layer) part(p part, partner *part) error {
 	return l.frame(session, f)
 }
 
+// exchange writes an exchange at the place and time at hand.
+func (l *layer) exchange(x store.Exchange) error {
+	shift := l.at - x.Time
+	x.Number, x.After, x.Time = 0, l.w.Last(), l.at
+	x.Answered, x.Ended = x.Answered+shift, x.Ended+shift
+	x.Pieces = slices.Clone(x.Pieces)
+	for i := range x.Pieces {
+		x.Pieces[i].Time += shift
+	}
+	l.w.Exchange(x)
+	return l.weigh(x.Sent + x.Received)
+}
+
 // commitEvery bounds what is held in memory, in bytes.
 const commitEvery = 4 << 20
 
 func (l *layer) frame(s *store.Session, f store.Frame) error {
 	if f.Raw != nil || f.Size == 0 {
 		l.w.Frame(f.Stream, l.at, f.Raw, f.Term)
-		if l.pending += f.Size; l.pending < commitEvery {
-			return nil
-		}
-		l.pending = 0
-		return l.w.Commit(l.ctx, nil)
+		return l.weigh(f.Size)
 	}
 	return copyGiantTo(l.ctx, l.w, s, f, l.at)
+}
+
+// weigh commits when there is much to commit.
+func (l *layer) weigh(n int64) error {
+	if l.pending += n; l.pending < commitEvery {
+		return nil
+	}
+	l.pending = 0
+	return l.w.Commit(l.ctx, nil)
 }
 
 // copyGiantTo writes the bytes of a giant into another session.

@@ -34,7 +34,9 @@ type redacted struct {
 	File    string `json:"file"`
 	Session int64  `json:"session,omitempty"`
 	Frames  int64  `json:"frames"` // that were changed
-	Changed bool   `json:"changed"`
+
+	Exchanges int64 `json:"exchanges"` // likewise
+	Changed   bool  `json:"changed"`
 }
 
 // redactFiles takes the secrets out of files.
@@ -49,7 +51,7 @@ func redactFiles(ctx context.Context, o redactOptions) error {
 		case r.Session == 0:
 			p.line(plain(r.File + ": no secrets found"))
 		case r.Changed:
-			p.line(plain(fmt.Sprintf("%s: session %d: secrets taken out of %s", r.File, r.Session, count(int(r.Frames), "frame"))))
+			p.line(plain(fmt.Sprintf("%s: session %d: secrets taken out of %s", r.File, r.Session, amount(store.Rewritten{Frames: r.Frames, Exchanges: r.Exchanges}))))
 		default:
 			p.line(plain(fmt.Sprintf("%s: session %d: no secrets found", r.File, r.Session)))
 		}
@@ -122,7 +124,7 @@ func redactSessions(ctx context.Context, db *store.DB, file string, o redactOpti
 			return any, err
 		}
 		any = any || changed
-		tell(redacted{File: file, Session: s.ID, Frames: n, Changed: changed})
+		tell(redacted{File: file, Session: s.ID, Frames: n.Frames, Exchanges: n.Exchanges, Changed: changed})
 	}
 	return any, errors.Join(live...)
 }
@@ -130,27 +132,43 @@ func redactSessions(ctx context.Context, db *store.DB, file string, o redactOpti
 // redactSession rewrites one session. It reads it first, so that a secret
 // which stands beside its name late in the session is also found where it
 // stood alone before.
-func redactSession(ctx context.Context, db *store.DB, s *store.Session, r *redact.Redactor, d *dialect.Dialect) (frames int64, changed bool, err error) {
+func redactSession(ctx context.Context, db *store.DB, s *store.Session, r *redact.Redactor, d *dialect.Dialect) (done store.Rewritten, changed bool, err error) {
 	r.SetDialect(d)
 	for f, err := range s.Frames(ctx, 1, 0) {
 		if err != nil {
-			return 0, false, err
+			return done, false, err
 		}
 		r.Learn(f.Stream, f.Raw)
 	}
+	for x, err := range s.Exchanges(ctx) {
+		if err != nil {
+			return done, false, err
+		}
+		r.Exchange(&x)
+	}
 	before := *s
-	done, err := db.Rewrite(ctx, s, redaction(r))
-	if err != nil {
-		return 0, false, err
+	if done, err = db.Rewrite(ctx, s, redaction(r)); err != nil {
+		return done, false, err
 	}
 	n, err := redactSplit(ctx, db, s, r, d)
-	if frames = done.Frames + n; err != nil {
-		return frames, false, err
+	if done.Frames += n; err != nil {
+		return done, false, err
 	}
 	if err := transcript.Forget(s.UID); err != nil {
-		return frames, true, err
+		return done, true, err
 	}
-	return frames, frames > 0 || s.Edited != before.Edited || textDiffers(&before, s), nil
+	return done, done != (store.Rewritten{}) || s.Edited != before.Edited || textDiffers(&before, s), nil
+}
+
+// amount says how much was changed.
+func amount(d store.Rewritten) string {
+	switch {
+	case d.Exchanges == 0:
+		return count(int(d.Frames), "frame")
+	case d.Frames == 0:
+		return count(int(d.Exchanges), "exchange")
+	}
+	return count(int(d.Frames), "frame") + " and " + count(int(d.Exchanges), "exchange")
 }
 
 func textDiffers(a, b *store.Session) bool {
@@ -169,6 +187,10 @@ func redaction(r *redact.Redactor) store.Edit {
 		},
 		Event: func(e *store.Event) error {
 			text(&e.Detail)
+			return nil
+		},
+		Exchange: func(x *store.Exchange) error {
+			r.Exchange(x)
 			return nil
 		},
 		Session: func(s *store.Session) error {

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"iter"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -71,6 +74,51 @@ type Exchange struct {
 	Attempt  int   // 1, or n for the n-th try of an equal request that failed before
 	Sent     int64 // length of Body, also when only the head was read
 	Received int64 // length of all Pieces, likewise
+}
+
+// SetBody changes the body of the request. A content-length that told how long
+// it was tells how long it is.
+func (x *Exchange) SetBody(body []byte) {
+	x.Header = resized(x.Header, len(x.Body), len(body))
+	x.Body = body
+}
+
+// SetPieces changes the body of the answer, likewise.
+func (x *Exchange) SetPieces(pieces []Piece) {
+	length := func(list []Piece) (n int) {
+		for _, p := range list {
+			n += len(p.Bytes)
+		}
+		return n
+	}
+	x.Answer = resized(x.Answer, length(x.Pieces), length(pieces))
+	x.Pieces = pieces
+}
+
+// resized returns header lines whose content-length, if it was that of a body,
+// is that of another.
+func resized(list []Field, was, now int) []Field {
+	if was == now {
+		return list
+	}
+	list = slices.Clone(list)
+	for i, f := range list {
+		if strings.EqualFold(f.Name, "content-length") && f.Value == strconv.Itoa(was) {
+			list[i].Value = strconv.Itoa(now)
+		}
+	}
+	return list
+}
+
+// FieldOf returns the value of the first header line of a name, whatever its
+// case, "" when there is none.
+func FieldOf(list []Field, name string) string {
+	for _, f := range list {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
 }
 
 // Exchanges yields the exchanges in order of Number. It stops at the first

@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 
 	"agentrec/internal/dialect"
@@ -30,31 +29,128 @@ func (r *Redactor) Exchange(x *store.Exchange) {
 	x.Error = string(r.Text([]byte(x.Error)))
 	x.Header, x.Answer, x.Trailer = r.fields(x.Header), r.fields(x.Answer), r.fields(x.Trailer)
 
-	was := len(x.Body)
-	if strings.HasPrefix(fieldOf(x.Header, "content-type"), "application/x-www-form-urlencoded") {
-		x.Body = []byte(r.Query(string(x.Body)))
+	if form(x) {
+		x.SetBody([]byte(r.Query(string(x.Body))))
 	} else {
-		x.Body = r.body(x.Body, nil)
+		x.SetBody(r.body(x.Body, nil))
 	}
-	x.Header = resized(x.Header, was, len(x.Body))
 
-	var joined []byte
-	ends := make([]int, len(x.Pieces))
-	for i, p := range x.Pieces {
-		joined = append(joined, p.Bytes...)
-		ends[i] = len(joined)
-	}
+	joined, ends := join(x.Pieces)
 	now := r.body(joined, ends)
 	if bytes.Equal(now, joined) {
 		return
 	}
-	x.Answer = resized(x.Answer, len(joined), len(now))
-	x.Pieces = slices.Clone(x.Pieces)
+	pieces := slices.Clone(x.Pieces)
 	at := 0
 	for i, end := range ends {
-		x.Pieces[i].Bytes = now[at:end:end]
+		pieces[i].Bytes = now[at:end:end]
 		at = end
 	}
+	x.SetPieces(pieces)
+}
+
+// form reports whether the request's body is written like a query.
+func form(x *store.Exchange) bool {
+	return strings.HasPrefix(store.FieldOf(x.Header, "content-type"), "application/x-www-form-urlencoded")
+}
+
+// join returns the bytes of all pieces, and where each ends.
+func join(pieces []store.Piece) (joined []byte, ends []int) {
+	ends = make([]int, len(pieces))
+	for i, p := range pieces {
+		joined = append(joined, p.Bytes...)
+		ends[i] = len(joined)
+	}
+	return joined, ends
+}
+
+// ExchangeHit is a secret found in an exchange.
+type ExchangeHit struct {
+	Hit          // Start and End count in what Where names, of a header line in its value
+	Where string // "URL", "request", "request header X", "answer", "answer header X", "trailer X" or "error"
+}
+
+// FindExchange returns the secrets in an exchange.
+func (r *Redactor) FindExchange(x *store.Exchange) []ExchangeHit {
+	var out []ExchangeHit
+	found := func(where string, s *search) {
+		if s != nil {
+			for _, h := range s.out() {
+				out = append(out, ExchangeHit{h, where})
+			}
+		}
+	}
+	// Headers and URLs have rules of their own: what redaction changes is a secret.
+	changed := func(where, was, now string) {
+		if now == was {
+			return
+		}
+		h := Hit{Kind: "secret", End: len(was), Sure: true}
+		if start, end := NextToken([]byte(now)); start >= 0 {
+			h.Kind, _ = IsToken(now[start:end])
+		}
+		out = append(out, ExchangeHit{h, where})
+	}
+	changed("URL", x.URL, r.URL(x.URL))
+	for _, part := range []struct {
+		name string
+		list []store.Field
+	}{{"request header ", x.Header}, {"answer header ", x.Answer}, {"trailer ", x.Trailer}} {
+		for _, f := range part.list {
+			changed(part.name+f.Name, f.Value, r.Header(f.Name, f.Value))
+		}
+	}
+	if form(x) {
+		changed("request", string(x.Body), r.Query(string(x.Body)))
+	} else {
+		found("request", r.lookAt(x.Body, requestSecrets))
+	}
+	joined, _ := join(x.Pieces)
+	found("answer", r.lookAt(joined, dialect.Paths{}))
+	found("error", r.lookAt([]byte(x.Error), dialect.Paths{}))
+	return out
+}
+
+// Exchange is Apply for all text of an exchange, whose tokens lie in one piece
+// each.
+func (n *Numbering) Exchange(x *store.Exchange) {
+	fields := func(list []store.Field) []store.Field {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Value = string(n.Apply([]byte(list[i].Value)))
+		}
+		return list
+	}
+	x.URL, x.Error = string(n.Apply([]byte(x.URL))), string(n.Apply([]byte(x.Error)))
+	x.Header, x.Answer, x.Trailer = fields(x.Header), fields(x.Answer), fields(x.Trailer)
+	x.SetBody(n.Apply(x.Body))
+	pieces := slices.Clone(x.Pieces)
+	for i := range pieces {
+		pieces[i].Bytes = n.Apply(pieces[i].Bytes)
+	}
+	x.SetPieces(pieces)
+}
+
+// KeepExchange is Keep for all text of an exchange.
+func (n *Numbering) KeepExchange(x *store.Exchange) {
+	n.Keep([]byte(x.URL))
+	n.Keep([]byte(x.Error))
+	for _, list := range [][]store.Field{x.Header, x.Answer, x.Trailer} {
+		for _, f := range list {
+			n.Keep([]byte(f.Value))
+		}
+	}
+	n.Keep(x.Body)
+	for _, p := range x.Pieces {
+		n.Keep(p.Bytes)
+	}
+}
+
+// HoldsToken reports whether there is a token in an exchange.
+func HoldsToken(x *store.Exchange) bool {
+	n, y := NewNumbering(), *x
+	n.Exchange(&y)
+	return len(n.names) > 0
 }
 
 // body returns a body with its secrets replaced, and moves the ends of its
@@ -112,26 +208,6 @@ func (r *Redactor) fields(list []store.Field) []store.Field {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Value = r.Header(list[i].Name, list[i].Value)
-	}
-	return list
-}
-
-// fieldOf returns the value of the first header line of that name.
-func fieldOf(list []store.Field, name string) string {
-	for _, f := range list {
-		if strings.EqualFold(f.Name, name) {
-			return f.Value
-		}
-	}
-	return ""
-}
-
-// resized changes a content-length that told the length a body had.
-func resized(list []store.Field, was, now int) []store.Field {
-	for i, f := range list {
-		if was != now && strings.EqualFold(f.Name, "content-length") && f.Value == strconv.Itoa(was) {
-			list[i].Value = strconv.Itoa(now)
-		}
 	}
 	return list
 }

@@ -51,7 +51,7 @@ func TestExchange(t *testing.T) {
 			t.Errorf("%q is gone from %s", kept, all)
 		}
 	}
-	if fieldOf(x.Header, "Content-Length") != fmt.Sprint(len(x.Body)) || fieldOf(x.Answer, "content-length") != "90" {
+	if store.FieldOf(x.Header, "Content-Length") != fmt.Sprint(len(x.Body)) || store.FieldOf(x.Answer, "content-length") != "90" {
 		t.Errorf("the lengths are %v and %v", x.Header, x.Answer)
 	}
 	if len(x.Pieces) != 5 || string(x.Pieces[1].Bytes) != "" || string(x.Pieces[2].Bytes) != " twice\n\n" || string(x.Pieces[4].Bytes) != "\n\n" || x.Pieces[3].Time != 3 {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"agentrec/store"
@@ -114,7 +113,7 @@ func (d *Drain) storeExchange(x *openExchange) {
 	if y.End == "" {
 		// What goes on may end within a secret, unless it ends a line.
 		sure = bytes.LastIndexByte(x.answer, '\n') + 1
-		if y.Status == 0 && value(y.Header, "content-length") != strconv.Itoa(len(y.Body)) {
+		if y.Status == 0 && store.FieldOf(y.Header, "content-length") != strconv.Itoa(len(y.Body)) {
 			y.Body = nil
 		}
 	}
@@ -131,15 +130,6 @@ func (d *Drain) storeExchange(x *openExchange) {
 	d.writer.Exchange(y)
 	d.weight += int(len(y.Body) + from)
 	x.grown, x.stored, x.when = false, len(x.Body)+len(x.answer), time.Now()
-}
-
-func value(list []store.Field, name string) string {
-	for _, f := range list {
-		if strings.EqualFold(f.Name, name) {
-			return f.Value
-		}
-	}
-	return ""
 }
 
 // openExchanges returns the exchanges that are open, in order.
