@@ -102,6 +102,7 @@ see agentrec help settings.`,
 	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(replay.With{Record: recordInto, Onto: inspect.Onto, Version: version()}), inspect.Commands()} {
 		root.AddCommand(list...)
 	}
+	root.AddCommand(newLLM(replay.LLMCommands()))
 	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -114,6 +115,20 @@ see agentrec help settings.`,
 	helpFor(root)
 	mark(root, ran)
 	return root
+}
+
+// newLLM is the parent of the commands that need no agent.
+func newLLM(lists ...[]*cobra.Command) *cobra.Command {
+	llm := &cobra.Command{
+		Use:   "llm",
+		Short: "Record and serve the model traffic of programs that speak no NDJSON",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, list := range lists {
+		llm.AddCommand(list...)
+	}
+	return llm
 }
 
 // helpFor makes "agentrec help NOSUCH" wrong usage, which cobra takes for a wish

@@ -65,6 +65,9 @@ type Mock struct {
 	mu      sync.Mutex // guards what follows
 	log     reportLog
 	telling sync.Mutex
+
+	passing   sync.Once
+	upstreams *http.Transport // made when something is passed on
 }
 
 // maxRequest is how long a live request's body may be: as much as is recorded.
@@ -74,7 +77,7 @@ const maxRequest = 64 << 20
 const maxHang = 10 * time.Minute
 
 // NewMock makes a mock of the exchanges, which must stay as they are while it is
-// in use.
+// in use. The caller ends with Close.
 func NewMock(exchanges []store.Exchange, o MockOptions) *Mock {
 	if o.now == nil {
 		o.now = time.Now
@@ -120,7 +123,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			m.left(f.x)
 		}
 	case miss.Passed:
-		pass(w, r, u, body)
+		m.pass(w, r, u, body)
 	default:
 		writeError(w, live.rule, http.StatusBadRequest, m.complaint(miss))
 	}

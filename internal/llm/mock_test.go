@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,7 @@ func exchange(number int64, body string, answer ...string) store.Exchange {
 func serveMock(t testing.TB, o MockOptions, list ...store.Exchange) (*Mock, string) {
 	t.Helper()
 	m := NewMock(list, o)
+	t.Cleanup(m.Close)
 	s := httptest.NewUnstartedServer(m)
 	s.Config.ErrorLog = nil
 	s.Start()
@@ -467,5 +469,44 @@ func TestCompressedRequest(t *testing.T) {
 	}
 	if a := ask(t, addr, "POST", chatPath, string(z.EncodeAll(x.Body, nil)), "Content-Encoding: zstd"); a.body() != "2" {
 		t.Errorf("zstd: %d %q", a.status, a.body())
+	}
+}
+
+// A missed request goes on to the real upstream only when that is asked for, and
+// the report says so.
+func TestPassthrough(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("X-Real", "yes")
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "%s %s %s", r.URL.Path, r.Header.Get("Authorization"), b)
+	}))
+	defer upstream.Close()
+	u, err := url.Parse(upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := exchange(1, chat("user", "a"), "recorded")
+	x.URL = upstream.URL + chatPath
+	m := NewMock([]store.Exchange{x}, MockOptions{OnMiss: MissPassthrough})
+	f, err := NewFront(FrontOptions{Route: store.RouteDirect, Handler: m, Upstream: u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	defer f.Close()
+	base := strings.TrimPrefix(f.BaseURL(u), "http://"+f.Addr())
+	if a := ask(t, f.Addr(), "POST", base+chatPath, string(x.Body)); a.body() != "recorded" {
+		t.Errorf("%+v", a)
+	}
+	a := ask(t, f.Addr(), "POST", base+chatPath, chat("user", "b"), "Authorization: Bearer x")
+	if a.status != http.StatusTeapot || a.header.Get("X-Real") != "yes" || a.body() != chatPath+" Bearer x "+chat("user", "b") {
+		t.Errorf("%+v", a)
+	}
+	if r := m.Report(); len(r.Missed) != 1 || !r.Missed[0].Passed || !strings.Contains(r.Missed[0].Message, "went on to the real upstream") {
+		t.Errorf("%+v", r)
 	}
 }

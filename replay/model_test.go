@@ -1,0 +1,213 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"agentrec/internal/child"
+	"agentrec/store"
+)
+
+// recordModel stores a session with chat requests and their answers, in turn.
+func recordModel(t testing.TB, said ...string) string {
+	t.Helper()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "session.db")
+	db, err := store.Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	w, err := db.Begin(ctx, store.Start{Started: time.Unix(1700000000, 0), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Duration(0)
+	for i := 0; i+1 < len(said); i += 2 {
+		at += time.Second
+		w.Exchange(store.Exchange{
+			Number: int64(i/2 + 1), Time: at, Route: store.RouteBaseURL, Proto: "HTTP/1.1", Method: "POST", URL: "http://127.0.0.1:9/v1/chat/completions",
+			Body: []byte(said[i]), Status: 200, Answered: at, Answer: []store.Field{{Name: "Content-Type", Value: "application/json"}},
+			Pieces: []store.Piece{{Time: at, Bytes: []byte(said[i+1])}}, End: store.Done, Ended: at,
+		})
+	}
+	if err := w.Commit(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(ctx, store.End{State: store.Closed, Ended: at, Wire: [store.Streams]int64{-1, -1, -1}}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestModelClient is no test: as a command of its own it asks the model of its
+// environment what its arguments say and leaves with the number of errors.
+func TestModelClient(t *testing.T) {
+	if os.Getenv("MODEL_CLIENT") == "" {
+		return // this run is for the other tests
+	}
+	failed := 0
+	for body := range strings.SplitSeq(os.Getenv("MODEL_CLIENT"), "\n") {
+		resp, err := http.Post(os.Getenv("OPENAI_BASE_URL")+"/chat/completions", "application/json", strings.NewReader(body))
+		if err != nil {
+			os.Exit(100)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != 200 {
+			failed++
+		}
+		os.Stdout.Write(append(b, '\n'))
+	}
+	os.Exit(failed)
+}
+
+// serveTo serves a recorded model to a client that sends the bodies.
+func serveTo(t *testing.T, o ModelOptions, bodies ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	t.Setenv("MODEL_CLIENT", strings.Join(bodies, "\n"))
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	var human lockedBuffer
+	o.Command = []string{os.Args[0], "-test.run=^TestModelClient$"}
+	o.Stdout, o.Stderr = out, &human
+	err = ServeModel(context.Background(), o)
+	b, readErr := os.ReadFile(out.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return string(b), human.String(), err
+}
+
+func TestServeModel(t *testing.T) {
+	file := recordModel(t, `{"a":1}`, "one", `{"a":2}`, "two")
+	out, human, err := serveTo(t, ModelOptions{File: file}, `{"a":2}`, `{ "a": 1 }`)
+	if err != nil || out != "two\none\n" {
+		t.Errorf("%q, %v\n%s", out, err, human)
+	}
+	if want := "agentrec: the model of session 1 passed: 2 of 2 exchanges served\n"; human != want {
+		t.Errorf("%q, want %q", human, want)
+	}
+}
+
+// A miss and an exchange left over fail, whatever the command's status; the
+// report says both.
+func TestServeModelFails(t *testing.T) {
+	file := recordModel(t, `{"messages":[{"role":"user","content":"one"}]}`, "one", `{"messages":[{"role":"user","content":"two"}]}`, "two")
+	report := filepath.Join(t.TempDir(), "report.json")
+	_, human, err := serveTo(t, ModelOptions{File: file, Report: report}, `{"messages":[{"role":"user","content":"one"}]}`, `{"messages":[{"role":"user","content":"three"}]}`)
+	var d Divergence
+	if !errors.As(err, &d) || d.Count != 2 || errors.As(err, new(store.Exit)) {
+		t.Fatalf("%v\n%s", err, human)
+	}
+	for _, want := range []string{"differs at message 1 (user)", "at messages.0.content", `recorded  "two"`, `live      "three"`, "nothing asked for exchange 2", "1 of 2 exchanges served"} {
+		if !strings.Contains(human, want) {
+			t.Errorf("no %q in\n%s", want, human)
+		}
+	}
+	b, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != "fail" || r.State != "done" || len(r.Divergences) != 2 || r.Divergences[0].Kind != Refused || r.Divergences[0].Request != 2 ||
+		r.Divergences[0].Exchange != 2 || r.Divergences[1].Kind != Unsent || r.Divergences[1].Exchange != 2 || !r.Divergences[1].Follows || r.In.Played != 1 {
+		t.Errorf("%s", b)
+	}
+}
+
+func TestServeModelAllows(t *testing.T) {
+	file := recordModel(t, `{"a":1,"max_tokens":1}`, "one", `{"a":2}`, "two")
+	ignore := ModelOptions{File: file, AllowUnsent: true, Ignore: []string{"max_tokens"}}
+	if out, human, err := serveTo(t, ignore, `{"a":1,"max_tokens":2}`); err != nil || out != "one\n" {
+		t.Errorf("%q, %v\n%s", out, err, human)
+	}
+	nearest := ModelOptions{File: file, AllowUnsent: true, OnMiss: "nearest"}
+	out, human, err := serveTo(t, nearest, `{"a":3}`)
+	if !errors.As(err, new(Divergence)) || out == "" || !strings.Contains(human, "it got that answer") {
+		t.Errorf("%q, %v\n%s", out, err, human)
+	}
+}
+
+// The command's own status is passed on when the model has nothing to say.
+func TestServeModelStatus(t *testing.T) {
+	file := recordModel(t, `{"a":1}`, "one")
+	var human lockedBuffer
+	run := func(argv ...string) error {
+		return ServeModel(context.Background(), ModelOptions{File: file, AllowUnsent: true, Command: argv, Stderr: &human})
+	}
+	if runtime.GOOS != "windows" {
+		var exit store.Exit
+		if err := run("sh", "-c", "exit 7"); !errors.As(err, &exit) || exit.Code != 7 {
+			t.Errorf("exit 7: %v", err)
+		}
+		if err := run("sh", "-c", "kill -KILL $$"); !errors.As(err, &exit) || exit.Signal != "KILL" {
+			t.Errorf("KILL: %v", err)
+		}
+	}
+	var failure child.Failure
+	if err := run("no-such-program-here"); !errors.As(err, &failure) || failure.Status != child.StatusNotFound {
+		t.Errorf("not found: %v", err)
+	}
+	empty := recordModel(t)
+	err := ServeModel(context.Background(), ModelOptions{File: empty, Command: []string{"true"}, Stderr: &human})
+	if !errors.Is(err, store.ErrUnusable) || !strings.Contains(err.Error(), "--llm") {
+		t.Errorf("no exchanges: %v", err)
+	}
+}
+
+// Alone it says where it listens, and a signal ends it with the verdict.
+func TestServeModelAlone(t *testing.T) {
+	file := recordModel(t, `{"a":1}`, "one")
+	signals := make(chan os.Signal, 1)
+	r, w := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := ServeModel(context.Background(), ModelOptions{File: file, Stderr: w, Signals: signals})
+		w.Close()
+		ended <- err
+	}()
+	line := make([]byte, 500)
+	n, err := r.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, _, ok := strings.Cut(strings.TrimPrefix(string(line[:n]), "agentrec: "), " answers for http://127.0.0.1:9/v1 with 1 exchange of session 1\n")
+	if !ok || !strings.HasPrefix(base, "http://127.0.0.1:") || !strings.HasSuffix(base, "/v1") {
+		t.Fatalf("%q", line[:n])
+	}
+	resp, err := http.Post(base+"/chat/completions", "application/json", strings.NewReader(`{"a":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	if string(b) != "one" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	signals <- syscall.SIGTERM
+	rest, err := io.ReadAll(r)
+	if err != nil || !strings.Contains(string(rest), "passed: 1 of 1") {
+		t.Errorf("%q, %v", rest, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
