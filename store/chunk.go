@@ -22,7 +22,7 @@ const (
 	// chunkMost is how much fills a chunk of long frames that repeat each
 	// other, as agents send that repeat a whole message for each word: together
 	// they take little more than one of them.
-	chunkMost = 1 << 20
+	chunkMost = 3 << 19
 	// long is the length from which to look for that; of shorter ones enough
 	// stand in any chunk.
 	long = 32 << 10
@@ -34,6 +34,10 @@ const (
 	maxPayload = chunkMost + MaxRaw
 	maxPacked  = maxPayload + 1<<20
 	maxColumns = chunkFrames * (1 + binary.MaxVarintLen64*2)
+
+	// pageSize is that of new databases. Chunks fill small pages better than
+	// large ones, and rows, which do not, are few.
+	pageSize = 4096
 
 	// seqBits is the room for a seq beside the session's number in a row id.
 	seqBits = 40

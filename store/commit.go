@@ -148,6 +148,8 @@ func (w *Writer) loadOpen(ctx context.Context, q queryer) error {
 			if f.Raw == nil {
 				k |= giantBit
 			}
+			w.growing = w.growing || w.repeats(f.Stream, f.Raw)
+			w.noteLong(f.Stream, f.Raw)
 			w.open = append(w.open, meta{kind: k, size: f.Size, time: f.Time.Microseconds()})
 			w.raw = append(w.raw, f.Raw...)
 			at++
@@ -222,10 +224,27 @@ func (w *Writer) end(ctx context.Context, e ending) error {
 	if err != nil {
 		return fmt.Errorf("closing session %d in %s: %w", w.id, w.db.path, err)
 	}
+	w.db.giveBack(ctx)
 	// Move what the log holds into the database as far as readers allow without
 	// waiting for them; a failure costs only space.
 	w.db.write.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
 	return nil
+}
+
+// The open end of a session leaves at most two chunks' worth of free pages,
+// which is more than many a session is long.
+const (
+	fewPages  = 16
+	mostPages = 2 * chunkMost / pageSize
+)
+
+// giveBack takes pages that are free out of the file, when there are more than a
+// few of them and nobody else writes. A failure costs only space.
+func (db *DB) giveBack(ctx context.Context) {
+	free := 0
+	if err := db.write.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free); err == nil && free >= fewPages {
+		db.write.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", mostPages))
+	}
 }
 
 // durably runs fn, whose transactions are on disk when it returns. The pragma

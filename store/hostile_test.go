@@ -73,11 +73,11 @@ func TestMutatedDatabases(t *testing.T) {
 			b = b[:rng.IntN(len(b))]
 		case 1: // in the header or the schema
 			for range 1 + rng.IntN(3) {
-				b[rng.IntN(16384)] = byte(rng.IntN(256))
+				b[rng.IntN(pageSize)] = byte(rng.IntN(256))
 			}
 		default:
 			for range 1 + rng.IntN(60) {
-				at := rng.IntN(len(b)/16384)*16384 + rng.IntN(200)
+				at := rng.IntN(len(b)/pageSize)*pageSize + rng.IntN(200)
 				if rng.IntN(2) == 0 {
 					at = rng.IntN(len(b))
 				}

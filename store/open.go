@@ -128,7 +128,8 @@ func resolve(path string) (string, error) {
 func connector(path, mode, vfs string) *connecting {
 	q := url.Values{}
 	// The driver applies the timeout first, then _pragma in the order of the
-	// alphabet, then the journal mode, which must come after the page size.
+	// alphabet, then the journal mode, which must come after what decides the
+	// form of the file.
 	q.Set("_busy_timeout", "250")
 	pragmas := []string{"cell_size_check(1)", "trusted_schema(0)"}
 	switch mode {
@@ -142,7 +143,7 @@ func connector(path, mode, vfs string) *connecting {
 		q.Set("_txlock", "immediate")
 		q.Set("_journal_mode", mode)
 		q.Set("_synchronous", "NORMAL")
-		pragmas = append(pragmas, "page_size(16384)")
+		pragmas = append(pragmas, "auto_vacuum(2)") // incremental; of a new database, whose pages get the usual size
 	}
 	if vfs != "" {
 		q.Set("vfs", vfs)

@@ -49,7 +49,7 @@ func TestOpenSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd ?#%20'\"& name.db")
 	db := openDB(t, path)
 	for pragma, want := range map[string]string{
-		"journal_mode": "wal", "synchronous": "1", "page_size": "16384", "busy_timeout": "250", "trusted_schema": "0",
+		"journal_mode": "wal", "synchronous": "1", "page_size": fmt.Sprint(pageSize), "auto_vacuum": "2", "busy_timeout": "250", "trusted_schema": "0",
 		"cell_size_check": "1", "application_id": "1634169443", "user_version": "2",
 	} {
 		got := ""

@@ -34,7 +34,7 @@ type End struct {
 // Writer adds frames and events to one session. What is added becomes visible,
 // all or nothing, at Commit. Not safe for concurrent use.
 //
-// Frames gather in the open end. When that has 256 KiB, or 1 MiB of frames that
+// Frames gather in the open end. When that has 256 KiB, or 1.5 MiB of frames that
 // repeat each other, it becomes a chunk; the rows that earlier commits stored of
 // it go away in the commit that stores the chunk.
 type Writer struct {
@@ -111,6 +111,11 @@ func (w *Writer) makeRoom(stream Stream, raw []byte) {
 	case len(raw) >= alone || have >= chunkRaw && (!w.growing || len(raw) >= long) || len(raw) >= long && have+len(raw) > chunkRaw+long:
 		w.seal()
 	}
+	w.noteLong(stream, raw)
+}
+
+// noteLong remembers where a long frame will lie in raw.
+func (w *Writer) noteLong(stream Stream, raw []byte) {
 	if len(raw) >= long {
 		w.before[stream] = span{len(w.raw), len(w.raw) + len(raw)}
 	}
