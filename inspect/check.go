@@ -56,7 +56,7 @@ type checker struct {
 
 // checkers are the parts of check, in the order in which they report.
 var checkers = []checker{
-	{"integrity", `whole, cut (where and why), edited or damaged (which frame), by the
+	{"integrity", `whole, cut (where and why), edited or damaged (which frame or exchange), by the
 hash chain that every recording carries`, checkIntegrity},
 	{"protocol", `stray lines, broken frames, answers without requests and requests
 without answers, turns that never end, lines too long for known

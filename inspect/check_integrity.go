@@ -23,7 +23,7 @@ func checkIntegrity(ctx context.Context, l *look, _ *checkOptions, report func(F
 	report(Finding{Seq: got.Seq, Rule: string(got.Verdict), Level: levels[got.Verdict], Message: message, verdict: true})
 	if len(got.Flaws) > 1 { // one alone is what the verdict tells
 		for _, flaw := range got.Flaws {
-			report(Finding{Seq: flaw.From, Rule: "flaw", Level: LevelError, Message: flaw.Text})
+			report(Finding{Seq: flaw.From, Exchange: flaw.Exchange, Rule: "flaw", Level: LevelError, Message: flaw.Text})
 		}
 	}
 	return nil

@@ -24,13 +24,14 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 		return err
 	}
 	r.SetDialect(l.Dialect)
+	in := int64(0) // the exchange at hand
 	tell := func(seq int64, where string, place string, h redact.Hit) {
 		level := LevelError
 		if !h.Sure {
 			level = LevelWarning
 		}
 		message := fmt.Sprintf("%s %s, %s long", secretName(h), where, count(h.End-h.Start, "byte"))
-		report(Finding{Seq: seq, Place: place, Rule: h.Kind, Level: level, Message: message})
+		report(Finding{Seq: seq, Exchange: in, Place: place, Rule: h.Kind, Level: level, Message: message})
 	}
 	s := l.Session
 	for i, arg := range r.Argv(s.Argv) {
@@ -77,9 +78,11 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 			return err
 		}
 		for _, h := range r.FindExchange(&x) {
-			tell(0, fmt.Sprintf("in the %s of exchange %d", h.Where, x.Number), "", h.Hit)
+			in = x.Number
+			tell(0, "in its "+h.Where, "", h.Hit)
 		}
 	}
+	in = 0
 	split, err := splitSecrets(ctx, s, l.Dialect, r)
 	for _, one := range split {
 		last := one.pieces[len(one.pieces)-1].seq

@@ -100,7 +100,7 @@ func TestCheckFindsSecretsInExchanges(t *testing.T) {
 		t.Error("it finds nothing")
 	}
 	for _, where := range []string{"URL", "request header X-Api-Key", "request", "answer", "trailer Set-Cookie", "error"} {
-		if !strings.Contains(out.String(), "in the "+where+" of exchange 2") {
+		if !strings.Contains(out.String(), "exchange 2: ") || !strings.Contains(out.String(), "in its "+where+",") {
 			t.Errorf("nothing is said of the %s:\n%s", where, out.String())
 		}
 	}

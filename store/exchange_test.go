@@ -338,3 +338,106 @@ func TestExchangeAttempts(t *testing.T) {
 		i++
 	}
 }
+
+// Whatever is done to sessions, their exchanges go with them.
+func TestExchangesAreCarried(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	db := newDB(t)
+	other := begin(t, db, Start{})
+	other.Exchange(exchange("{}", "of another session"))
+	closeWriter(t, other)
+	w := begin(t, db, Start{})
+	want := someExchanges(rng, 30)
+	for _, x := range want {
+		w.Exchange(x)
+	}
+	commit(t, w, "here")
+
+	// While it is open: with its writer's state.
+	temporary := temp(t)
+	if err := temporary.CopyOpen(t.Context(), w.Session()); err != nil {
+		t.Fatal(err)
+	}
+	again, checkpoint, err := temporary.Resume(t.Context(), w.Session().UID)
+	if err != nil || string(checkpoint) != "here" {
+		t.Fatalf("%q, %v", checkpoint, err)
+	}
+	ended := slices.Clone(want)
+	for i, x := range ended {
+		if x.End == "" {
+			ended[i].End, ended[i].Ended = Done, time.Hour*2
+			again.Exchange(ended[i])
+		}
+	}
+	closeWriter(t, again)
+	holdsExchanges(t, temporary, w.id, ended)
+	db.Overlay(temporary)
+	if s := holdsExchanges(t, db, w.id, ended); s.State != Closed {
+		t.Errorf("laid over it is %s", s.State)
+	}
+	db.over = overlay{}
+
+	closeWriter(t, w)
+	s := holdsExchanges(t, db, w.id, want)
+	if err := db.Rename(t.Context(), s, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetTag(t.Context(), s, "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	s = holdsExchanges(t, db, w.id, want)
+	into := newDB(t)
+	copies, err := into.Copy(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Verify(t.Context(), copies[0]); err != nil || got.Verdict == Damaged {
+		t.Errorf("the copy is %v, %v", got, err)
+	}
+	holdsExchanges(t, into, copies[0].ID, want)
+	if err := db.Delete(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	if err := db.write.QueryRow("SELECT (SELECT count(*) FROM exchange) + (SELECT count(*) FROM body)").Scan(&rows); err != nil || rows != 3 {
+		t.Errorf("%d rows are left, want 3 of the other session (%v)", rows, err)
+	}
+	holdsExchanges(t, db, other.id, []Exchange{func() Exchange { x := exchange("{}", "of another session"); x.Number = 1; return x }()})
+}
+
+// Rewriting an exchange changes that one, marks the session, and keeps the proof
+// that it had.
+func TestRewriteExchanges(t *testing.T) {
+	db := newDB(t)
+	w := begin(t, db, Start{})
+	for i := range 5 {
+		w.Exchange(exchange(fmt.Sprintf(`{"n":%d,"all":"%s"}`, i, strings.Repeat("history ", 500)), "data: one\n\ndata: two\n\n"))
+	}
+	closeWriter(t, w)
+	s := w.Session()
+	was := s.exchangeChain
+	edit := Edit{Exchange: func(x *Exchange) error {
+		x.SetBody(bytes.ReplaceAll(x.Body, []byte(`"n":3`), []byte(`"n":"three"`)))
+		x.Time, x.Number, x.After = 0, 9, 9 // not its to change
+		return nil
+	}}
+	done, err := db.Rewrite(t.Context(), s, edit)
+	if err != nil || done != (Rewritten{0, 1}) || !s.Edited || *s.originalExchanges != was || s.exchangeChain == was {
+		t.Fatalf("%+v, %v: %+v", done, err, s)
+	}
+	if got, err := Verify(t.Context(), s); err != nil || got.Verdict != IsEdited || got.Exchanges != 5 {
+		t.Errorf("it is %+v, %v", got, err)
+	}
+	for i := range 5 {
+		x, err := s.Exchange(t.Context(), int64(i+1))
+		if err != nil || x.Time != 5*time.Millisecond || strings.Contains(string(x.Body), "three") != (i == 3) || len(x.Pieces) != 3 {
+			t.Errorf("exchange %d is %.200q, %v", i+1, fmt.Sprint(x), err)
+		}
+	}
+	if done, err := db.Rewrite(t.Context(), s, edit); err != nil || done != (Rewritten{}) {
+		t.Errorf("a second time: %+v, %v", done, err)
+	}
+	if _, err := db.Rewrite(t.Context(), s, Edit{Exchange: func(x *Exchange) error { x.Pieces = x.Pieces[1:]; return nil }}); err == nil {
+		t.Error("a piece can be taken away")
+	}
+}

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -353,4 +354,55 @@ func TestAFrozenTapeHoldsNoExchange(t *testing.T) {
 		t.Error("the exchange waits")
 	}
 	tape.mu.Unlock()
+}
+
+// TestAnOpenExchangeIsSeen: a look at a live session sees an exchange begin, be
+// answered and grow, also when nothing more comes.
+func TestAnOpenExchangeIsSeen(t *testing.T) {
+	tape := create(t)
+	f := tape.Follower()
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan struct{})
+	go func() {
+		defer close(ran)
+		f.Run(ctx)
+		f.Close()
+	}()
+	defer func() {
+		stop()
+		<-ran
+	}()
+	see := func(what string, is func(x store.Exchange) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			db, err := store.OpenRead(t.Context(), tape.db)
+			if err != nil {
+				continue
+			}
+			s, err := db.Find(t.Context(), "")
+			if err == nil {
+				var x store.Exchange
+				if x, err = s.Exchange(t.Context(), 1); err == nil && is(x) {
+					db.Close()
+					return
+				}
+			}
+			db.Close()
+		}
+		t.Fatalf("%s is not seen", what)
+	}
+	x := tape.Exchange(Request{URL: "http://h/", Header: []store.Field{{Name: "Content-Length", Value: "5"}}})
+	see("the beginning", func(x store.Exchange) bool { return x.URL == "http://h/" && x.End == "" })
+	x.Body([]byte("asked"))
+	see("the request", func(x store.Exchange) bool { return string(x.Body) == "asked" })
+	x.Answer(200, nil)
+	see("the head of the answer", func(x store.Exchange) bool { return x.Status == 200 })
+	x.Piece([]byte("data: 1\n\n"))
+	see("a piece", func(x store.Exchange) bool { return len(x.Pieces) == 1 })
+	x.Piece(append(bytes.Repeat([]byte("x"), 3*shortExchange), '\n'))
+	see("a long piece", func(x store.Exchange) bool { return x.Received > 3*shortExchange })
+	x.Piece([]byte("short\n")) // of a long answer: not at once
+	see("a short piece after it", func(x store.Exchange) bool { return len(x.Pieces) == 3 && x.End == "" })
+	x.End(store.Done, nil, "")
+	see("the end", func(x store.Exchange) bool { return x.End == store.Done })
 }
