@@ -15,7 +15,8 @@ import (
 
 // pattern is what grep looks for, compiled. Not for concurrent use.
 type pattern struct {
-	re       *regexp.Regexp // nil for a text
+	re       *regexp.Regexp  // nil for a text
+	word     transcript.Word // what re needs
 	text     string
 	variants [][]byte // the text, and how JSON spells it
 	wide     bool     // JSON may also spell it in hexadecimal
@@ -41,7 +42,7 @@ func newPattern(text string, isRegexp, ignoreCase bool) (*pattern, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		}
-		return &pattern{re: re, text: text}, nil
+		return &pattern{re: re, word: transcript.WordOf(re), text: text}, nil
 	}
 	if ignoreCase {
 		text = string(lowerASCII(nil, []byte(text)))
@@ -56,16 +57,28 @@ func newPattern(text string, isRegexp, ignoreCase bool) (*pattern, error) {
 // jsonSpelling writes a text as JSON does inside a string.
 var jsonSpelling = strings.NewReplacer(`"`, `\"`, `\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\b", `\b`, "\f", `\f`)
 
+// needle returns what must stand where the pattern is found.
+func (p *pattern) needle() transcript.Needle {
+	if p.re != nil {
+		return transcript.NeedleOfRegexp(p.re)
+	}
+	texts := make([]string, len(p.variants))
+	for i, v := range p.variants {
+		texts[i] = string(v)
+	}
+	return transcript.NeedleOf(texts...)
+}
+
 // find returns the first match in recorded bytes, and the text that it stands
 // in: b itself, or b with its escapes read; nil when there is none.
 func (p *pattern) find(b []byte) ([]byte, []int) {
 	if p.re != nil {
-		if at := p.re.FindIndex(b); at != nil {
+		if at := p.match(b); at != nil {
 			return b, at
 		}
 		if bytes.IndexByte(b, '\\') >= 0 {
-			text := unescaped(b)
-			return text, p.re.FindIndex(text)
+			text := []byte(transcript.Unescaped(b))
+			return text, p.match(text)
 		}
 		return b, nil
 	}
@@ -80,22 +93,26 @@ func (p *pattern) find(b []byte) ([]byte, []int) {
 		}
 	}
 	if p.wide && bytes.Contains(b, []byte(`\u`)) {
-		text := unescaped(b)
+		text := []byte(transcript.Unescaped(b))
 		return text, p.findText(string(text))
 	}
 	return b, nil
 }
 
-// unescaped reads the escapes of JSON strings wherever they stand.
-func unescaped(b []byte) []byte {
-	quoted := make([]byte, 0, len(b)+2)
-	quoted = append(append(append(quoted, '"'), b...), '"')
-	return []byte(transcript.Unquote(quoted))
+// match finds the regular expression.
+func (p *pattern) match(b []byte) []int {
+	if !p.word.In(b, &p.lower) {
+		return nil
+	}
+	return p.re.FindIndex(b)
 }
 
 // findText returns the first match in a decoded text, nil when there is none.
 func (p *pattern) findText(s string) []int {
 	if p.re != nil {
+		if !p.word.In([]byte(s), &p.lower) {
+			return nil
+		}
 		return p.re.FindStringIndex(s)
 	}
 	if p.fold {

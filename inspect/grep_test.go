@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -161,4 +163,72 @@ func TestSurroundings(t *testing.T) {
 			t.Errorf("%d: %q", i, text)
 		}
 	}
+}
+
+// TestGrepIndexed: a long session is searched by its text index, with the same
+// hits when that is made, when it is there, and without.
+func TestGrepIndexed(t *testing.T) {
+	cache := ownCache(t)
+	path := long(t, longSession+1000)
+	for text, want := range map[string]int{"word 20500,": 1, "20499, word 20500,": 1, `WORD 20500`: 0, "no such words": 0, "word 12": 1111} {
+		for range 2 {
+			if got := len(grepHits(t, grepOptions{Pattern: text, Files: []string{path}})); got != want {
+				t.Errorf("%s: %d hits, want %d", text, got, want)
+			}
+		}
+		re := grepOptions{Pattern: strings.ReplaceAll(text, " ", `\s`), Regexp: true, IgnoreCase: text != "WORD 20500", Files: []string{path}}
+		if got := len(grepHits(t, re)); got != want {
+			t.Errorf("%s: %d hits, want %d", re.Pattern, got, want)
+		}
+	}
+	keptText(t, cache)
+}
+
+// ownCache gives the test a cache directory of its own.
+func ownCache(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, dir)
+	}
+	return dir
+}
+
+// keptText fails the test unless one text index is in the cache directory.
+func keptText(t *testing.T, dir string) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".text") {
+			n++
+		}
+		return err
+	})
+	if err != nil || n != 1 {
+		t.Errorf("%d text indexes are kept, want 1: %v", n, err)
+	}
+}
+
+// TestSearchIndexed: a search in the UI, of a session and of all, uses the text
+// index.
+func TestSearchIndexed(t *testing.T) {
+	cache := ownCache(t)
+	path := long(t, longSession+1000)
+	for range 2 {
+		d := drive(t, path, 80, 24)
+		d.keys("Enter", "3")
+		su := d.top().pane.rows.(*frameRows).su
+		wait := func(until func() bool) {
+			for !until() {
+				(<-d.posts)()
+			}
+		}
+		wait(func() bool { return su.story.t != nil })
+		for expr, want := range map[string]string{"WORD 20500,": "hit 1 of 1", "no such words": "0 hits"} {
+			d.keys("/").types(expr)
+			wait(func() bool { return su.hunt.done })
+			d.keys("Ctrl-L").wants(want)
+		}
+	}
+	keptText(t, cache)
 }

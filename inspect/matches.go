@@ -4,65 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"agentrec/internal/dialect"
 	"agentrec/internal/llm"
 	"agentrec/internal/transcript"
+	"agentrec/store"
 )
-
-// matchStep is how many frames are looked at between two reports of a search.
-const matchStep = 2048
-
-// matches is Transcript.Choose for a search that someone watches: it calls hit
-// for the frames from..to (0 is the end) that a filter matches, in order, and
-// progress now and then with the last frame looked at, also where nothing is
-// found.
-func matches(ctx context.Context, t *transcript.Transcript, f *transcript.Filter, from, to int64, hit func(seq int64), progress func(seq int64)) error {
-	lo, hi := f.Range()
-	from = max(from, lo)
-	if to == 0 || to > int64(len(t.Entries)) {
-		to = int64(len(t.Entries))
-	}
-	if hi > 0 {
-		to = min(to, hi)
-	}
-	m := f.On(t)
-	for at := from; at <= to; at += matchStep {
-		end := min(at+matchStep-1, to)
-		first, last := int64(0), int64(0) // where payloads are needed
-		for seq := at; seq <= end; seq++ {
-			switch m.Quick(seq) {
-			case transcript.Perhaps:
-				if first == 0 {
-					first = seq
-				}
-				last = seq
-			case transcript.Yes:
-				if first == 0 {
-					hit(seq)
-				}
-			}
-		}
-		if first > 0 {
-			for frame, err := range t.Session.Frames(ctx, first, last) {
-				if err != nil {
-					return err
-				}
-				if v := m.Quick(frame.Seq); v == transcript.Yes || v == transcript.Perhaps && m.Match(frame) {
-					hit(frame.Seq)
-				}
-			}
-			for seq := last + 1; seq <= end; seq++ {
-				if m.Quick(seq) == transcript.Yes {
-					hit(seq)
-				}
-			}
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		progress(end)
-	}
-	return nil
-}
 
 // anyMatch reports whether a filter matches anything in a session.
 func anyMatch(ctx context.Context, t *transcript.Transcript, f *transcript.Filter) (bool, error) {
@@ -146,4 +92,22 @@ func matchesExchange(ctx context.Context, t *transcript.Transcript, m *transcrip
 // holds reports whether a frame is part of an item, not only near it.
 func holds(it transcript.Item, seq int64) bool {
 	return it.Seq <= seq && seq <= max(it.Last, it.Answer)
+}
+
+// searchable opens the transcript of a session for a search, with its text
+// index where that helps: of a long session which has ended. The caller calls
+// done when it has searched.
+func searchable(ctx context.Context, s *store.Session, d *dialect.Dialect, n transcript.Needle, progress func(seq int64)) (t *transcript.Transcript, done func(), err error) {
+	var x *transcript.Text
+	if !n.Anywhere() {
+		if x, err = transcript.OpenText(ctx, s, d, progress); err != nil {
+			return nil, nil, err
+		}
+	}
+	if t, err = transcript.Open(ctx, s, d); err != nil {
+		x.Close()
+		return nil, nil, err
+	}
+	t.UseText(x)
+	return t, x.Close, nil
 }

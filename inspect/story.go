@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"sync"
 
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -16,6 +17,9 @@ type story struct {
 	llm    *exchanges             // nil while they are being read, and where there are none
 	err    error                  // why it could not be derived
 	busy   int                    // searches that read t: it must not grow meanwhile
+
+	indexing sync.Mutex
+	text     *transcript.Text // nil until something was searched for
 }
 
 // item is what views keep of an item of the transcript.
@@ -64,6 +68,33 @@ func (s *story) exchangeOf(it transcript.Item) *exchange {
 		return x
 	}
 	return bareExchange(*it.Exchange)
+}
+
+// index lets searches of t for a filter read only where there may be something,
+// if that filter looks for a text. The first time it reads the session for that.
+func (s *story) index(ctx context.Context, t *transcript.Transcript, f *transcript.Filter, progress func(seq int64)) error {
+	if f.Needle().Anywhere() {
+		return nil
+	}
+	s.indexing.Lock()
+	defer s.indexing.Unlock()
+	if s.text == nil {
+		session := *t.Session // t may be read again meanwhile
+		x, err := transcript.OpenText(ctx, &session, t.Dialect, progress)
+		if err != nil || x == nil {
+			return err
+		}
+		s.text = x
+		t.UseText(x)
+	}
+	return s.text.Extend(ctx, progress)
+}
+
+// close gives back what the story holds.
+func (s *story) close() {
+	s.indexing.Lock()
+	defer s.indexing.Unlock()
+	s.text.Close()
 }
 
 // grow reads what has been recorded since, and reports whether there was any.

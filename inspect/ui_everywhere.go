@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -43,8 +44,12 @@ func (u *ui) searchEverywhere(expr string) error {
 	looked, done := 0, false
 	v := &view{name: "hits", pane: p, close: cancel, search: searchLines(p)}
 	v.title = func() line { return plain(fmt.Sprintf(" %s in all sessions", visibleCut(expr, 60))) }
+	indexed := int64(0) // frames of a session whose text is being indexed
 	v.status = func() line {
 		l := line{{count(len(r.list), "hit"), toneMark}}
+		if !done && indexed > 0 {
+			return l.add(toneAsk, fmt.Sprintf("  session %d of %d, indexing its text: %d frames", looked+1, len(sessions), indexed))
+		}
 		if !done {
 			return l.add(toneAsk, fmt.Sprintf("  session %d of %d", looked, len(sessions)))
 		}
@@ -62,7 +67,13 @@ func (u *ui) searchEverywhere(expr string) error {
 	u.push(v)
 	u.workers.Go(func() {
 		for i, s := range slices.Backward(sessions) {
-			found, err := u.hitsIn(ctx, s, expr)
+			at := time.Now()
+			found, err := u.hitsIn(ctx, s, expr, func(seq int64) {
+				if time.Since(at) >= reportEvery {
+					at = time.Now()
+					u.post(func() { indexed = seq })
+				}
+			})
 			if ctx.Err() != nil {
 				return
 			}
@@ -71,6 +82,7 @@ func (u *ui) searchEverywhere(expr string) error {
 				u.fail(err)
 				r.list = append(r.list, found...)
 				looked++
+				indexed = 0
 				if done = last; len(r.list) >= maxEverywhere && !last {
 					done = true
 					u.say(toneAsk, fmt.Sprintf("stopped after %d hits", len(r.list)))
@@ -83,28 +95,26 @@ func (u *ui) searchEverywhere(expr string) error {
 }
 
 // hitsIn returns the frames of one session that expr matches.
-func (u *ui) hitsIn(ctx context.Context, s *store.Session, expr string) ([]place, error) {
+func (u *ui) hitsIn(ctx context.Context, s *store.Session, expr string, progress func(seq int64)) ([]place, error) {
 	d, err := transcript.DialectOf(ctx, s, u.dialect)
 	if err != nil {
 		return nil, err
 	}
-	t, err := transcript.Build(ctx, s, d)
+	f, err := huntFilter(expr, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	f, err := huntFilter(expr, t, false)
+	t, done, err := searchable(ctx, s, d, f.Needle(), progress)
 	if err != nil {
 		return nil, err
 	}
-	stop, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer done()
 	var seqs []int64
-	err = matches(stop, t, f, 1, 0, func(seq int64) {
-		if seqs = append(seqs, seq); len(seqs) >= maxEverywhere {
-			cancel()
-		}
+	err = t.Search(ctx, f, func(seq int64) bool {
+		seqs = append(seqs, seq)
+		return len(seqs) < maxEverywhere
 	}, func(int64) {})
-	if err != nil && len(seqs) < maxEverywhere {
+	if err != nil {
 		return nil, err
 	}
 	w := newWindow(s, d)

@@ -18,9 +18,11 @@ type hunt struct {
 	filter *transcript.Filter
 	hits   []int64 // seqs, in order
 	at     int64   // the last frame looked at
-	done   bool
-	cancel context.CancelFunc
-	want   func() bool // tries to move to a hit; true when it has
+	// the last frame of which is known what it holds, while that is found out
+	indexed int64
+	done    bool
+	cancel  context.CancelFunc
+	want    func() bool // tries to move to a hit; true when it has
 }
 
 // reportEvery is how often a search tells the views what it has found.
@@ -95,7 +97,7 @@ func (su *sessionUI) search(expr string, back bool) error {
 			found = nil
 			at = time.Now()
 			su.u.post(func() {
-				h.hits, h.at, h.done = append(h.hits, news...), seq, done
+				h.hits, h.at, h.done, h.indexed = append(h.hits, news...), seq, done, 0
 				if done {
 					su.story.busy--
 				}
@@ -109,12 +111,20 @@ func (su *sessionUI) search(expr string, back bool) error {
 			})
 		}
 		last := int64(0)
-		err := matches(ctx, t, f, 1, 0, func(seq int64) { found = append(found, seq) }, func(seq int64) {
-			last = seq
+		err := su.story.index(ctx, t, f, func(seq int64) {
 			if time.Since(at) >= reportEvery {
-				report(seq, false, nil)
+				at = time.Now()
+				su.u.post(func() { h.indexed = seq })
 			}
 		})
+		if err == nil {
+			err = t.Search(ctx, f, func(seq int64) bool { found = append(found, seq); return true }, func(seq int64) {
+				last = seq
+				if time.Since(at) >= reportEvery {
+					report(seq, false, nil)
+				}
+			})
+		}
 		report(last, true, err)
 	})
 	return nil
@@ -176,6 +186,9 @@ func (su *sessionUI) huntStatus() line {
 	text := count(len(h.hits), "hit")
 	if found {
 		text = fmt.Sprintf("hit %d of %d", n+1, len(h.hits))
+	}
+	if h.indexed > 0 {
+		return line{{fmt.Sprintf("indexing the text, %d%% ", 100*h.indexed/max(su.story.look.Session.Count(), 1)), toneMark}, {" ", tonePlain}}
 	}
 	if !h.done {
 		text += fmt.Sprintf(", %d%%", 100*h.at/max(su.story.look.Session.Count(), 1))

@@ -92,7 +92,10 @@ func (u *ui) openSessionAt(s *store.Session, seq int64) error {
 	}
 	su.checkSoon(ctx)
 	v := su.view(su.goal)
-	v.close = cancel
+	v.close = func() {
+		cancel()
+		su.story.close()
+	}
 	u.push(v)
 	return nil
 }

@@ -32,6 +32,8 @@ type Matcher struct {
 	t      *Transcript
 	labels map[*condition][]Verdict // by label
 	convs  map[*condition][]Verdict // by conversation
+	words  map[*condition]Word      // what a regular expression needs
+	room   []byte                   // for a text in lower case
 
 	// of the frame at hand
 	frame   *store.Frame
@@ -44,7 +46,7 @@ type Matcher struct {
 
 // On returns a matcher for the frames of t.
 func (f *Filter) On(t *Transcript) *Matcher {
-	return &Matcher{filter: f, t: t, labels: map[*condition][]Verdict{}, convs: map[*condition][]Verdict{}}
+	return &Matcher{filter: f, t: t, labels: map[*condition][]Verdict{}, convs: map[*condition][]Verdict{}, words: map[*condition]Word{}}
 }
 
 // NeedsPayload reports whether some frames can be decided only by their bytes.
@@ -348,7 +350,7 @@ func (c *condition) holds(v int64) bool {
 
 // onText searches the bytes of the frame, and its text as people see it.
 func (m *Matcher) onText(c *condition) bool {
-	if c.contains(m.frame.Raw) {
+	if m.contains(c, m.frame.Raw) {
 		return true
 	}
 	if !m.entry.Flags.Has(JSON) || bytes.IndexByte(m.frame.Raw, '\\') < 0 {
@@ -360,9 +362,24 @@ func (m *Matcher) onText(c *condition) bool {
 	}
 	found := false
 	each(m.reading, func(_ int, x *dialect.Reading) {
-		found = found || x.Text != "" && c.contains([]byte(x.Text))
+		found = found || x.Text != "" && m.contains(c, []byte(x.Text))
 	})
 	return found
+}
+
+// contains is the same of the condition for texts that are many.
+func (m *Matcher) contains(c *condition, b []byte) bool {
+	if c.op == opMatches {
+		word, ok := m.words[c]
+		if !ok {
+			word = WordOf(c.re)
+			m.words[c] = word
+		}
+		if !word.In(b, &m.room) {
+			return false
+		}
+	}
+	return c.contains(b)
 }
 
 func (c *condition) contains(b []byte) bool {

@@ -175,7 +175,7 @@ func (t *Transcript) delta(e *Entry, f store.Frame, x *dialect.Reading, l *lane,
 	d.Frames++
 	if x.Snapshot {
 		t.pass.text -= int64(len(d.text))
-		d.text, d.Size = d.text[:0], 0
+		d.text, d.Size, d.grams = d.text[:0], 0, nil
 	}
 	if int64(len(d.text)) == d.Size {
 		room := min(maxFold-len(d.text), maxText-int(t.pass.text))
@@ -183,12 +183,36 @@ func (t *Transcript) delta(e *Entry, f store.Frame, x *dialect.Reading, l *lane,
 		d.text = append(d.text, part...)
 		t.pass.text += int64(len(part))
 	}
+	t.long(d, x.Text)
 	d.Size += int64(len(x.Text))
 	if x.Snapshot && key.part == "" {
 		l.closeFold(key) // it ends the run
 	}
 	e.Part = n
 	e.Flags |= InFold
+}
+
+// long notes what a text holds that outgrows what is kept of it; part is its
+// next part, which may be kept already.
+func (t *Transcript) long(d *Fold, part string) {
+	switch {
+	case d.grams != nil:
+		part = string(d.tail[:]) + part
+	case d.Size+int64(len(part)) <= maxFold || int64(len(d.text)) < d.Size || t.pass.long >= maxLong:
+		return
+	default:
+		d.grams = &grams{}
+		t.pass.long++
+		part = string(d.text[:d.Size]) + part
+	}
+	d.grams.add([]byte(part))
+	copy(d.tail[:], part[max(0, len(part)-2):])
+}
+
+// FoldMay reports whether a needle may be in the whole text of a fold.
+func (t *Transcript) FoldMay(fold int, n Needle) bool {
+	d := &t.Folds[fold]
+	return d.grams == nil || n.may(d.grams)
 }
 
 // repeats finds the open fold that a whole text repeats: the one of the same

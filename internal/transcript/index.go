@@ -49,7 +49,12 @@ func Forget(uid string) error {
 	if err != nil {
 		return nil // nothing can have been kept
 	}
-	return forget(dir, uid, "")
+	for _, suffix := range []string{indexSuffix, textSuffix} {
+		if err := forget(dir, uid, suffix, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func indexDir() (string, error) {
@@ -70,7 +75,7 @@ func openIndexed(ctx context.Context, s *store.Session, d *dialect.Dialect, dir 
 			return nil, err
 		}
 	}
-	path := filepath.Join(dir, indexName(s, d))
+	path := filepath.Join(dir, indexName(s, d)+indexSuffix)
 	if t, err := readIndex(path, s, d); err == nil {
 		if t.Events, err = s.Events(ctx); err != nil {
 			return nil, fmt.Errorf("reading the events of session %d: %w", s.ID, err)
@@ -79,8 +84,7 @@ func openIndexed(ctx context.Context, s *store.Session, d *dialect.Dialect, dir 
 			return nil, err
 		}
 		if t.besidesFit() {
-			now := time.Now()
-			_ = os.Chtimes(path, now, now) // a cache: the age only says what to drop first
+			touch(path)
 			return t, nil
 		}
 	}
@@ -89,10 +93,16 @@ func openIndexed(ctx context.Context, s *store.Session, d *dialect.Dialect, dir 
 		return t, err
 	}
 	// A cache that cannot be written is no reason to fail.
-	if forget(dir, s.UID, filepath.Base(path)) == nil && writeIndex(path, t) == nil {
+	if forget(dir, s.UID, indexSuffix, filepath.Base(path)) == nil && writeIndex(path, t) == nil {
 		pruneIndexes(dir, indexTotal)
 	}
 	return t, nil
+}
+
+// touch says that an index was used: the age only says what to drop first.
+func touch(path string) {
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
 }
 
 // plainName reports whether a session's id can stand in a file name.
@@ -100,20 +110,20 @@ func plainName(uid string) bool {
 	return uid != "" && len(uid) <= 64 && strings.Trim(uid, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// indexName names the index of a session as it is now, read by a dialect as it
-// is now.
+// indexName names the indexes of a session as it is now, read by a dialect as it
+// is now, less their suffix.
 func indexName(s *store.Session, d *dialect.Dialect) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s %s\n", indexMagic, d.Name(), d.Version())
 	for _, c := range s.Chains {
 		fmt.Fprintf(h, "%d %d %x\n", c.Frames, c.Bytes, c.Hash)
 	}
-	return s.UID + "-" + hex.EncodeToString(h.Sum(nil)[:8]) + indexSuffix
+	return s.UID + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// forget deletes the indexes of a session but for one.
-func forget(dir, uid, but string) error {
-	files, err := filepath.Glob(filepath.Join(dir, uid+"-*"+indexSuffix))
+// forget deletes the indexes of a session that have a suffix, but for one.
+func forget(dir, uid, suffix, but string) error {
+	files, err := filepath.Glob(filepath.Join(dir, uid+"-*"+suffix))
 	if err != nil || !plainName(uid) {
 		return err
 	}
@@ -137,9 +147,13 @@ func pruneIndexes(dir string, total int64) {
 		used time.Time
 	}
 	var files []file
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+indexSuffix))
-	if err != nil {
-		return
+	var paths []string
+	for _, suffix := range []string{indexSuffix, textSuffix} {
+		list, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+		if err != nil {
+			return
+		}
+		paths = append(paths, list...)
 	}
 	sum := int64(0)
 	for _, p := range paths {
@@ -161,31 +175,17 @@ func pruneIndexes(dir string, total int64) {
 
 // writeIndex writes an index so that it is there whole or not at all.
 func writeIndex(path string, t *Transcript) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		return err
+		return fmt.Errorf("packing an index: %w", err)
 	}
 	defer z.Close()
 	packed := z.EncodeAll(t.encode(), nil)
 	sum := sha256.Sum256(packed)
-	f, err := os.CreateTemp(filepath.Dir(path), "*.part") // mode 0600
-	if err != nil {
+	return writeWhole(path, func(w io.Writer) error {
+		_, err := w.Write(slices.Concat([]byte(indexMagic), sum[:], packed))
 		return err
-	}
-	_, err = f.Write(slices.Concat([]byte(indexMagic), sum[:], packed))
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error counts
-	}
-	return err
+	})
 }
 
 // readIndex reads an index. Any error means that there is none worth reading.

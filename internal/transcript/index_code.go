@@ -77,6 +77,21 @@ func (d *decoder) bytes() []byte {
 	return v
 }
 
+// grams returns what a long text holds, nil when that is not known.
+func (d *decoder) grams() *grams {
+	b := d.bytes()
+	if len(b) == 0 {
+		return nil
+	}
+	g := new(grams)
+	if len(b) != len(g) {
+		d.fail()
+		return nil
+	}
+	copy(g[:], b)
+	return g
+}
+
 // n returns a number of elements, each of which takes a byte at least.
 func (d *decoder) n() int {
 	v := d.u()
@@ -191,6 +206,11 @@ func (t *Transcript) encodeTables(e *encoder) {
 		e.i(x.Frames)
 		e.i(x.Size)
 		e.s(string(x.text))
+		if x.grams != nil {
+			e.s(string(x.grams[:]))
+		} else {
+			e.s("")
+		}
 		e.i(int64(x.item))
 	}
 	e.n(len(t.items))
@@ -311,7 +331,7 @@ func (t *Transcript) decodeTables(d *decoder) {
 	for i := range t.Folds {
 		t.Folds[i] = Fold{
 			Shows: Shows(d.u()), Stream: store.Stream(d.u()), Conversation: d.u16(), Turn: d.i32(), Part: d.s(), First: d.i(), Last: d.i(), Whole: d.i(),
-			Start: time.Duration(d.i()), End: time.Duration(d.i()), Frames: d.i(), Size: d.i(), text: bytes.Clone(d.bytes()), item: d.i32(),
+			Start: time.Duration(d.i()), End: time.Duration(d.i()), Frames: d.i(), Size: d.i(), text: bytes.Clone(d.bytes()), grams: d.grams(), item: d.i32(),
 		}
 	}
 	t.items = make([]itemRef, d.n())

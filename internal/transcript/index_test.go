@@ -110,7 +110,7 @@ func TestIndexUnfit(t *testing.T) {
 	if tr, err := openIndexed(t.Context(), s, d, dir, 1); err != nil || tr.pass == nil || len(tr.Turns) != 0 {
 		t.Errorf("the index of another dialect was used: %v", err)
 	}
-	if err := forget(dir, s.UID, ""); err != nil || len(indexFiles(t, dir)) != 0 {
+	if err := forget(dir, s.UID, indexSuffix, ""); err != nil || len(indexFiles(t, dir)) != 0 {
 		t.Errorf("not forgotten: %v", err)
 	}
 }

@@ -21,6 +21,7 @@ type pass struct {
 	served        map[int64]bool            // open requests that other frames speak of
 	totals        map[uint16]*dialect.Usage // by conversation, the last that counts everything so far
 	text          int64                     // bytes of text kept
+	long          int                       // folds whose text outgrew that
 }
 
 // lane is the state of one conversation, or of the whole session when the

@@ -4,6 +4,7 @@
 package transcript
 
 import (
+	"sync/atomic"
 	"time"
 
 	"agentrec/internal/dialect"
@@ -37,6 +38,8 @@ type Transcript struct {
 	open       []int64 // what Open returns once the pass is over for good
 	subscribed []int64 // open requests that frames speak of, likewise
 	pass       *pass   // nil when the pass is over for good
+
+	index atomic.Pointer[Text] // narrows searches; nil without
 }
 
 // Label is a kind of frame with its totals. The name is the dialect's label; a
@@ -118,6 +121,8 @@ type Fold struct {
 	Frames       int64         // deltas, and wholes that took their place
 	Size         int64         // bytes of the whole text
 	text         []byte
+	grams        *grams  // of a text that is longer than what is kept; nil when that is not known
+	tail         [2]byte // the end of such a text
 	item         int32
 }
 
@@ -131,6 +136,7 @@ func (f *Fold) Text() (text string, whole bool) {
 const (
 	maxPrompt = 4 << 10  // of a turn's prompt
 	maxFold   = 64 << 10 // of one fold's text
+	maxLong   = 4096     // folds with a longer text of which is known what they hold
 	maxText   = 64 << 20 // of all folds' text
 	maxName   = 256      // of labels, ids and names
 	maxTable  = 1<<16 - 2
