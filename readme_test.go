@@ -124,13 +124,13 @@ func runConsole(t *testing.T, commands []string) []string {
 	cmd := exec.Command("sh", file)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"HOME="+dir, "NO_COLOR=1", "TZ=UTC", "COLUMNS=100", "AGENTREC_DB=", "AGENTREC_RECORD=", "CI=", "XDG_CACHE_HOME="+dir)
+		"HOME="+dir, "TMPDIR=/tmp", "NO_COLOR=1", "TZ=UTC", "COLUMNS=100", "AGENTREC_DB=", "AGENTREC_RECORD=", "CI=", "XDG_CACHE_HOME="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Logf("the shell left with %v", err)
 	}
 	host, _ := os.Hostname()
-	text := strings.NewReplacer(dir, "/home/you/project", `"host":"`+host+`"`, `"host":"laptop"`).Replace(string(out))
+	text := strings.NewReplacer(`"home":"`+dir, `"home":"/home/you`, dir, "/home/you/project", `"host":"`+host+`"`, `"host":"laptop"`).Replace(string(out))
 	text = agentrecPath.ReplaceAllString(text, "'/usr/local/bin/agentrec'")
 	parts := strings.Split(text, mark+"\n")[1:]
 	if len(parts) != len(commands) {

@@ -48,6 +48,9 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 	for k, v := range s.Tags {
 		texts = append(texts, [2]string{"tag " + k, k + "=" + v})
 	}
+	for k, v := range s.Folders {
+		texts = append(texts, [2]string{k + " folder", v})
+	}
 	for _, t := range texts {
 		for _, h := range r.Find(store.Err, []byte(t[1])) {
 			tell(0, "in the session's "+t[0], "", h)

@@ -80,6 +80,9 @@ func sensitive(ctx context.Context, s *store.Session, r *redact.Redactor) (secre
 	for k, v := range s.Tags {
 		texts = append(texts, k+"="+v)
 	}
+	for _, v := range s.Folders {
+		texts = append(texts, v)
+	}
 	for _, t := range texts {
 		has([]byte(t))
 		secrets = secrets || len(r.Find(store.Err, []byte(t))) > 0

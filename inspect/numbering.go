@@ -49,9 +49,11 @@ func numberTokens(ctx context.Context, temp *store.DB, s *store.Session) error {
 			for _, p := range []*string{&s.Name, &s.Cwd, &s.Reason} {
 				text(p)
 			}
-			for k, v := range s.Tags {
-				text(&v)
-				s.Tags[k] = v
+			for _, m := range []map[string]string{s.Tags, s.Folders} {
+				for k, v := range m {
+					text(&v)
+					m[k] = v
+				}
 			}
 			return nil
 		},

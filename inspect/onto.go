@@ -167,7 +167,7 @@ func layOnto(ctx context.Context, temp *store.DB, now, old *store.Session, d *di
 		return nil, err
 	}
 	w, err := temp.Begin(ctx, store.Start{
-		UID: now.UID, Name: now.Name, Tags: now.Tags, Started: now.Started, Host: now.Host, Cwd: now.Cwd, Argv: now.Argv,
+		UID: now.UID, Name: now.Name, Tags: now.Tags, Started: now.Started, Host: now.Host, Cwd: now.Cwd, Folders: now.Folders, Argv: now.Argv,
 		Version: now.Version, Dialect: now.Dialect, Unredacted: now.Unredacted, Edited: now.Edited, Parent: now.Parent,
 	})
 	if err != nil {

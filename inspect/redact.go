@@ -172,7 +172,7 @@ func amount(d store.Rewritten) string {
 }
 
 func textDiffers(a, b *store.Session) bool {
-	return a.Name != b.Name || a.Host != b.Host || a.Cwd != b.Cwd || a.Reason != b.Reason || !maps.Equal(a.Tags, b.Tags) ||
+	return a.Name != b.Name || a.Host != b.Host || a.Cwd != b.Cwd || a.Reason != b.Reason || !maps.Equal(a.Tags, b.Tags) || !maps.Equal(a.Folders, b.Folders) ||
 		fmt.Sprintf("%q", a.Argv) != fmt.Sprintf("%q", b.Argv)
 }
 
@@ -197,6 +197,10 @@ func redaction(r *redact.Redactor) store.Edit {
 			s.Argv = r.Argv(s.Argv)
 			for _, p := range []*string{&s.Name, &s.Cwd, &s.Reason} {
 				text(p)
+			}
+			for k, v := range s.Folders {
+				text(&v)
+				s.Folders[k] = v
 			}
 			for k, v := range s.Tags {
 				if pair := r.Argv([]string{k + "=" + v})[0]; pair != k+"="+v {

@@ -110,7 +110,7 @@ func Run(_ context.Context, o Options) error {
 func (o *Options) start(environ []string) (tape.Start, error) {
 	s := tape.Start{
 		Name: o.Name, Tags: o.Tags, Started: time.Now(), Argv: o.Argv, Version: o.Version,
-		Dialect: o.Dialect, Unredacted: o.NoRedact,
+		Dialect: o.Dialect, Unredacted: o.NoRedact, Folders: tape.Folders(),
 	}
 	var err error
 	if s.Cwd, err = os.Getwd(); err != nil {

@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
 
+	"agentrec/internal/tape"
 	"agentrec/internal/transcript"
 	"agentrec/store"
 )
@@ -15,7 +17,16 @@ type binding struct {
 	recorded string // raw JSON token; plain text when space is ""
 	live     string
 	request  int32 // of a reference: the request it means
+	given    given
 }
+
+// given says that a binding holds from the start and needs not look distinctive.
+type given uint8
+
+const (
+	byHand   given = iota + 1 // or the working directory
+	byFolder                  // a folder of the surroundings; a live value may name the recorded one, too
+)
 
 // bindings is the log of all bindings made in a replay. Its length is the
 // epoch: what is sent is rendered with the bindings of the epoch in which it
@@ -45,6 +56,7 @@ type view struct {
 	values map[string]string // by naming(space, recorded)
 	text   []textPair        // longest first
 	secret []textPair        // redaction tokens: replaced in what is sent, never in what is compared
+	back   []textPair        // from live folders to recorded ones
 }
 
 type refKey struct {
@@ -56,6 +68,7 @@ type refKey struct {
 type textPair struct {
 	recorded, live string
 	path           bool
+	known          bool // given from the start, so it need not look distinctive
 }
 
 func newView(log *bindings) *view {
@@ -99,25 +112,43 @@ func (v *view) apply(n binding) {
 		}
 		recorded, live = transcript.Unquote([]byte(recorded)), transcript.Unquote([]byte(live))
 	}
-	v.text = slices.DeleteFunc(v.text, func(p textPair) bool { return p.recorded == recorded })
-	path := isPath(recorded)
-	if recorded == live || !path && !distinctive(recorded) {
+	known := n.given != 0
+	v.text = slices.DeleteFunc(v.text, func(p textPair) bool {
+		known = known || p.recorded == recorded && p.known
+		return p.recorded == recorded
+	})
+	path := isPath(recorded) || known && isFolder(recorded)
+	if recorded == live || !path && !known && !distinctive(recorded) {
 		return
 	}
-	v.text = append(v.text, textPair{recorded, live, path})
-	slices.SortStableFunc(v.text, func(a, b textPair) int { return len(b.recorded) - len(a.recorded) })
+	if n.given == byFolder {
+		v.back = longestFirst(append(v.back, textPair{recorded: live, live: recorded, path: true}))
+	}
+	v.text = longestFirst(append(v.text, textPair{recorded, live, path, known}))
+}
+
+func longestFirst(list []textPair) []textPair {
+	slices.SortStableFunc(list, func(a, b textPair) int { return len(b.recorded) - len(a.recorded) })
+	return list
 }
 
 func quoted(token string) bool { return len(token) >= 2 && token[0] == '"' }
 
 // isPath reports whether s is an absolute path of two or more components.
-func isPath(s string) bool {
+func isPath(s string) bool { return components(s) >= 2 }
+
+// isFolder reports whether s is an absolute path that is no root.
+func isFolder(s string) bool { return components(s) >= 1 }
+
+// components returns how many components an absolute path has, 0 for what is
+// none.
+func components(s string) int {
 	rest := s
 	if len(s) > 2 && s[1] == ':' && (s[2] == '\\' || s[2] == '/') {
 		rest = strings.ReplaceAll(s[2:], "\\", "/")
 	}
 	if !strings.HasPrefix(rest, "/") || strings.ContainsAny(rest, "\x00\n") {
-		return false
+		return 0
 	}
 	parts := 0
 	for part := range strings.SplitSeq(rest, "/") {
@@ -125,7 +156,33 @@ func isPath(s string) bool {
 			parts++
 		}
 	}
-	return parts >= 2
+	return parts
+}
+
+// surroundings returns the bindings from the folders that a session was
+// recorded in to those of this process, which works in cwd.
+func surroundings(s *store.Session, cwd string) []binding {
+	var out []binding
+	live := tape.Folders()
+	for _, name := range []string{store.HomeFolder, store.TempFolder} {
+		if recorded := s.Folders[name]; isFolder(recorded) && live[name] != "" && live[name] != recorded {
+			out = append(out, binding{recorded: recorded, live: live[name], given: byFolder})
+		}
+	}
+	if isFolder(s.Cwd) && cwd != "" && cwd != s.Cwd {
+		out = append(out, binding{recorded: s.Cwd, live: cwd, given: byHand})
+	}
+	return out
+}
+
+// inFolders reports whether two texts are equal once live folders of the
+// surroundings count as the recorded ones.
+func (v *view) inFolders(recorded, live string) bool {
+	if len(v.back) == 0 || !quoted(recorded) || !quoted(live) {
+		return false
+	}
+	a, b := unquoted(recorded), unquoted(live)
+	return bytes.Equal(apply([]byte(a), texts(v.back, a)), apply([]byte(b), texts(v.back, b)))
 }
 
 // distinctive reports whether a value is unlikely to stand in a text by

@@ -44,10 +44,9 @@ FILE is a database or a text session. With CMD, a missing FILE is recorded from
 it (--record once, the default); AGENTREC_RECORD beats the flag, and with CI set
 nothing is recorded.
 
-The recorded working directory stands for the live one, in what is compared and
-in what is sent. The home and temporary folders of the recording are not known:
-where a frame names them outside the working directory, write
---bind /home/ann=/home/bob.
+The recorded working directory, home and temporary folder stand for the live
+ones, in what is compared and in what is sent. For other folders write
+--bind /opt/old=/opt/new.
 
 It leaves as the agent left when all went as recorded, with 3 when the client
 diverged and 4 when FILE cannot be played.`,

@@ -90,12 +90,6 @@ func newEngine(s *script, o matching, v *verdict, fetch func(int32) []byte) *eng
 	return e
 }
 
-// bind adds a binding by hand or from the process's own surroundings, before
-// anything was sent.
-func (e *engine) bind(recorded, live string) {
-	e.addBinding(binding{recorded: recorded, live: live})
-}
-
 func (e *engine) addBinding(b binding) {
 	e.log.add(b)
 	e.now.advance(e.now.epoch + 1)

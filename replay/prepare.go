@@ -54,7 +54,7 @@ func (p *player) prepare() error {
 	}
 	p.e = newEngine(s, p.matching, p.v, p.fetcher())
 	for _, n := range binds {
-		p.e.bind(n.recorded, n.live)
+		p.e.addBinding(n)
 	}
 	p.v.mask = masker(r)
 	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
@@ -176,19 +176,20 @@ func dialectOf(ctx context.Context, s *store.Session, name string) (*dialect.Dia
 	return d, nil
 }
 
-// binds returns the bindings that hold from the start: the working directory,
-// and those made by hand.
-func (p *player) binds() ([]textPair, error) {
-	var out []textPair
-	if cwd, err := os.Getwd(); err == nil && p.session.Cwd != "" && cwd != p.session.Cwd && isPath(p.session.Cwd) {
-		out = append(out, textPair{recorded: p.session.Cwd, live: cwd})
+// binds returns the bindings that hold from the start: the folders around, and
+// those made by hand.
+func (p *player) binds() ([]binding, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = "" // it was removed
 	}
+	out := surroundings(p.session, cwd)
 	for _, b := range p.o.Bind {
 		recorded, live, ok := strings.Cut(b, "=")
 		if !ok || recorded == "" {
 			return nil, fmt.Errorf("%q is no binding; write RECORDED=LIVE", b)
 		}
-		out = append(out, textPair{recorded: recorded, live: live})
+		out = append(out, binding{recorded: recorded, live: live, given: byHand})
 	}
 	return out, nil
 }

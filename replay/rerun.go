@@ -142,12 +142,12 @@ func (r *rerun) workdir() (string, error) {
 // bind binds what holds from the start: the working directory, and what was
 // given by hand.
 func (r *rerun) bind() {
-	if isPath(r.session.Cwd) && r.session.Cwd != r.dir {
-		r.m.bind(binding{recorded: r.session.Cwd, live: r.dir})
+	for _, b := range surroundings(r.session, r.dir) {
+		r.m.bind(b)
 	}
 	for _, b := range r.o.Bind {
 		recorded, live, _ := strings.Cut(b, "=")
-		r.m.bind(binding{recorded: recorded, live: live})
+		r.m.bind(binding{recorded: recorded, live: live, given: byHand})
 	}
 }
 
@@ -156,7 +156,7 @@ func (r *rerun) bind() {
 func (r *rerun) run(ctx context.Context, path string) error {
 	environ := agentEnviron(os.Environ(), r.dir)
 	start := tape.Start{
-		Name: r.session.Name, Tags: r.session.Tags, Started: time.Now(), Argv: r.o.Argv, Cwd: r.dir,
+		Name: r.session.Name, Tags: r.session.Tags, Started: time.Now(), Argv: r.o.Argv, Cwd: r.dir, Folders: tape.Folders(),
 		Version: r.o.Version, Dialect: r.session.Dialect, Environ: environ, Parent: r.session.UID,
 	}
 	if r.o.Dialect != "" {

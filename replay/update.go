@@ -94,7 +94,7 @@ const commitEvery = 4 << 20
 // rewrite copies a session into db with other in frames in place of some.
 func rewrite(ctx context.Context, db *store.DB, s *store.Session, frames map[int64][]byte, uid, parent string) (*store.Session, error) {
 	w, err := db.Begin(ctx, store.Start{
-		UID: uid, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd, Argv: s.Argv,
+		UID: uid, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd, Folders: s.Folders, Argv: s.Argv,
 		Version: s.Version, Dialect: s.Dialect, Unredacted: s.Unredacted, Edited: s.Edited, Parent: parent,
 	})
 	if err != nil {

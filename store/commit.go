@@ -59,6 +59,9 @@ func (db *DB) Begin(ctx context.Context, s Start) (*Writer, error) {
 				return err
 			}
 		}
+		if err := insertFolders(ctx, tx, w.id, s.Folders); err != nil {
+			return err
+		}
 		return w.load(ctx, tx)
 	})
 	var failed *sqlite.Error
@@ -69,6 +72,15 @@ func (db *DB) Begin(ctx context.Context, s Start) (*Writer, error) {
 		return nil, fmt.Errorf("beginning session %s in %s: %w", s.UID, db.path, err)
 	}
 	return w, nil
+}
+
+func insertFolders(ctx context.Context, tx *sql.Tx, session int64, folders map[string]string) error {
+	for name, path := range folders {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO folder (session, name, path) VALUES (?, ?, ?)", session, name, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // load reads the session's row as it is now.

@@ -58,6 +58,7 @@ var tables = []table{
 	{"exchange", exchangeColumns, true, exchangeVersion},
 	{"body", []string{"session", "exchange", "side", "n", "size", "data"}, false, exchangeVersion},
 	{"tag", []string{"session", "key", "value"}, false, 1},
+	{"folder", []string{"session", "name", "path"}, false, folderVersion},
 }
 
 // where is the condition for the rows of a session, and its arguments.

@@ -50,7 +50,7 @@ func TestOpenSettings(t *testing.T) {
 	db := openDB(t, path)
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "1", "page_size": fmt.Sprint(pageSize), "auto_vacuum": "2", "busy_timeout": "250", "trusted_schema": "0",
-		"cell_size_check": "1", "application_id": "1634169443", "user_version": "2",
+		"cell_size_check": "1", "application_id": "1634169443", "user_version": "3",
 	} {
 		got := ""
 		if err := db.write.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
@@ -115,7 +115,7 @@ func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct{ path, says string }{
 		{dir, "is a directory"},
 		{foreign, "of another program"},
-		{altered("newer.db", "PRAGMA user_version = 3"), "newer agentrec"},
+		{altered("newer.db", "PRAGMA user_version = 4"), "newer agentrec"},
 		{altered("app.db", "PRAGMA application_id = 7"), "of another program"},
 		{altered("trigger.db", "CREATE TRIGGER t AFTER INSERT ON frame BEGIN DELETE FROM session; END"), "does not have the tables"},
 		{altered("view.db", "DROP TABLE part; CREATE VIEW part AS SELECT 1"), "does not have the tables"},

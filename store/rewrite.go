@@ -29,7 +29,7 @@ type Edit struct {
 	// Same says that the content stays what it was and only its form changes:
 	// the session is not marked edited.
 	Same bool
-	// Session changes Name, Tags, Host, Cwd, Argv and Reason of s in place.
+	// Session changes Name, Tags, Host, Cwd, Folders, Argv and Reason of s in place.
 	Session func(s *Session) error
 }
 
@@ -247,7 +247,7 @@ func (r *rewriter) exchanges() error {
 
 func (r *rewriter) session() error {
 	r.head = *r.from
-	r.head.Tags = maps.Clone(r.from.Tags)
+	r.head.Tags, r.head.Folders = maps.Clone(r.from.Tags), maps.Clone(r.from.Folders)
 	r.head.Argv = append([]string{}, r.from.Argv...)
 	if r.edit.Session == nil {
 		return nil
@@ -257,7 +257,7 @@ func (r *rewriter) session() error {
 	}
 	was, now := r.from, &r.head
 	r.otherwise = r.otherwise || was.Name != now.Name || was.Host != now.Host || was.Cwd != now.Cwd || was.Reason != now.Reason ||
-		!maps.Equal(was.Tags, now.Tags) || fmt.Sprintf("%q", was.Argv) != fmt.Sprintf("%q", now.Argv)
+		!maps.Equal(was.Tags, now.Tags) || !maps.Equal(was.Folders, now.Folders) || fmt.Sprintf("%q", was.Argv) != fmt.Sprintf("%q", now.Argv)
 	return nil
 }
 
@@ -289,6 +289,9 @@ func (r *rewriter) replace(tx *sql.Tx, temp *DB) error {
 		if _, err := tx.ExecContext(r.ctx, "INSERT INTO tag (session, key, value) VALUES (?, ?, ?)", id, k, v); err != nil {
 			return err
 		}
+	}
+	if err := insertFolders(r.ctx, tx, id, r.head.Folders); err != nil {
+		return err
 	}
 	argv, err := json.Marshal(r.head.Argv)
 	if err != nil {

@@ -24,7 +24,7 @@ func (db *DB) loadSessions(ctx context.Context, q queryer, tail string, args ...
 	defer rows.Close()
 	var list []*Session
 	for rows.Next() {
-		s := &Session{db: db, Tags: map[string]string{}}
+		s := &Session{db: db, Tags: map[string]string{}, Folders: map[string]string{}}
 		if err := scanSession(rows, s); err != nil {
 			return nil, err
 		}
@@ -33,12 +33,22 @@ func (db *DB) loadSessions(ctx context.Context, q queryer, tail string, args ...
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	return list, loadTags(ctx, q, list)
+	err = loadPairs(ctx, q, "SELECT session, key, value FROM tag", list, func(s *Session, k, v string) { s.Tags[k] = v })
+	if err != nil {
+		return nil, err
+	}
+	if have, err := version(ctx, q); err != nil || have < folderVersion {
+		return list, err
+	}
+	return list, loadPairs(ctx, q, "SELECT session, name, path FROM folder", list, func(s *Session, k, v string) { s.Folders[k] = v })
 }
 
-// loadTags reads the tags of the sessions in list.
-func loadTags(ctx context.Context, q queryer, list []*Session) error {
-	query, args := "SELECT session, key, value FROM tag", []any{}
+// folderVersion is the schema version from which a database has folders.
+const folderVersion = 3
+
+// loadPairs reads what a query says of the sessions in list, two texts a row.
+func loadPairs(ctx context.Context, q queryer, query string, list []*Session, set func(s *Session, k, v string)) error {
+	var args []any
 	switch len(list) {
 	case 0:
 		return nil
@@ -61,7 +71,7 @@ func loadTags(ctx context.Context, q queryer, list []*Session) error {
 			return err
 		}
 		if s := byID[id]; s != nil {
-			s.Tags[k] = v
+			set(s, k, v)
 		}
 	}
 	return rows.Err()

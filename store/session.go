@@ -71,6 +71,12 @@ type Chain struct {
 	Hash   [32]byte
 }
 
+// Names of folders that a recorder knows.
+const (
+	HomeFolder = "home"
+	TempFolder = "temp"
+)
+
 // Session is one run of one agent process. Its methods read from the database
 // it came from and are safe for concurrent use; they fail once that is closed.
 type Session struct {
@@ -81,12 +87,13 @@ type Session struct {
 	Started    time.Time
 	Host       string
 	Cwd        string
-	Argv       []string // redacted
-	Version    string   // of the agentrec that recorded it
-	Dialect    string   // "" until decided
-	Unredacted bool     // recorded with --no-redact
-	Edited     bool     // changed after it was recorded (redact, a hand-edited text file)
-	Parent     string   // UID of the session this one was made from
+	Folders    map[string]string // absolute paths by what they are to the agent: HomeFolder, TempFolder
+	Argv       []string          // redacted
+	Version    string            // of the agentrec that recorded it
+	Dialect    string            // "" until decided
+	Unredacted bool              // recorded with --no-redact
+	Edited     bool              // changed after it was recorded (redact, a hand-edited text file)
+	Parent     string            // UID of the session this one was made from
 	State      State
 	Reason     string        // why it was cut
 	Ended      time.Duration // last thing known, since Started

@@ -26,6 +26,7 @@ type textHeader struct {
 	Started    string            `json:"started,omitempty"`
 	Host       string            `json:"host,omitempty"`
 	Cwd        string            `json:"cwd,omitempty"`
+	Folders    map[string]string `json:"folders,omitempty"`
 	Argv       []string          `json:"argv,omitempty"`
 	Version    string            `json:"version,omitempty"`
 	Dialect    string            `json:"dialect,omitempty"`

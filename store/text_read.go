@@ -355,7 +355,7 @@ func (t *textReader) header() error {
 		return fmt.Errorf("it was written by a newer agentrec (text form %d); use that one or a later one", version)
 	}
 	s := Start{
-		UID: h.UID, Name: h.Name, Tags: h.Tags, Host: h.Host, Cwd: h.Cwd, Argv: h.Argv, Version: h.Version,
+		UID: h.UID, Name: h.Name, Tags: h.Tags, Host: h.Host, Cwd: h.Cwd, Folders: h.Folders, Argv: h.Argv, Version: h.Version,
 		Dialect: h.Dialect, Unredacted: h.Unredacted, Edited: h.Edited, Parent: h.Parent,
 	}
 	if h.Started != "" {

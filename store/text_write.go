@@ -45,12 +45,15 @@ type textWriter struct {
 func (t *textWriter) write() error {
 	s := t.s
 	head := textHeader{
-		Agentrec: strconv.AppendInt(nil, textVersion, 10), UID: clean(s.UID), Name: clean(s.Name), Tags: map[string]string{},
+		Agentrec: strconv.AppendInt(nil, textVersion, 10), UID: clean(s.UID), Name: clean(s.Name), Tags: map[string]string{}, Folders: map[string]string{},
 		Started: started(s.Started), Host: clean(s.Host), Cwd: clean(s.Cwd), Version: clean(s.Version), Dialect: clean(s.Dialect),
 		Unredacted: s.Unredacted, Edited: s.Edited, Parent: clean(s.Parent),
 	}
 	for k, v := range s.Tags {
 		head.Tags[clean(k)] = clean(v)
+	}
+	for k, v := range s.Folders {
+		head.Folders[clean(k)] = clean(v)
 	}
 	for _, arg := range s.Argv {
 		head.Argv = append(head.Argv, clean(arg))

@@ -14,6 +14,7 @@ type Start struct {
 	Started    time.Time // now when zero
 	Host       string
 	Cwd        string
+	Folders    map[string]string // see Session
 	Argv       []string
 	Version    string
 	Dialect    string

@@ -97,7 +97,7 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 		argv = d.redactor.Argv(argv)
 	}
 	d.writer, err = db.Begin(ctx, store.Start{
-		ID: id, UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd,
+		ID: id, UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd, Folders: s.Folders,
 		Argv: argv, Version: s.Version, Unredacted: s.Unredacted, Parent: s.Parent,
 	})
 	if err != nil {

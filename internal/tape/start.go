@@ -16,6 +16,7 @@ type Start struct {
 	Started    time.Time         `json:"started"`
 	Host       string            `json:"host,omitempty"`
 	Cwd        string            `json:"cwd,omitempty"`
+	Folders    map[string]string `json:"folders,omitempty"` // as of a store.Session
 	Argv       []string          `json:"argv"`
 	Version    string            `json:"version,omitempty"`
 	Dialect    string            `json:"dialect,omitempty"` // name or file; "" is decided by the first frames
