@@ -85,6 +85,9 @@ func recordHostile(t testing.TB) string {
 	for i, s := range hostileSteps(t) {
 		w.Frame(s.stream, time.Duration(i)*time.Millisecond, []byte(s.raw), store.LF)
 	}
+	for _, x := range hostileExchanges(t) {
+		w.Exchange(x)
+	}
 	w.Event(store.Event{Kind: store.EventLost, Stream: store.Out, Bytes: 3, Detail: h, Time: time.Second})
 	if err := w.Close(t.Context(), store.End{State: store.Cut, Reason: h, Ended: time.Second, Wire: [store.Streams]int64{-1, -1, -1}}); err != nil {
 		t.Fatal(err)
@@ -109,6 +112,27 @@ func TestHostileContentOnStdout(t *testing.T) {
 		},
 		"frames json": func(b *bytes.Buffer) error {
 			return show(ctx, showOptions{File: path, Out: b, Frames: true, JSON: true, Seq: seqs{From: 1}})
+		},
+		"exchanges": func(b *bytes.Buffer) error { return show(ctx, showOptions{File: path, Out: b, Exchanges: true}) },
+		"exchanges json": func(b *bytes.Buffer) error {
+			return show(ctx, showOptions{File: path, Out: b, Exchanges: true, JSON: true})
+		},
+		"exchange": func(b *bytes.Buffer) error {
+			return show(ctx, showOptions{File: path, Out: b, Exchange: exchangePart{Number: 1}})
+		},
+		"exchange json": func(b *bytes.Buffer) error {
+			return show(ctx, showOptions{File: path, Out: b, Exchange: exchangePart{Number: 2}, JSON: true})
+		},
+		"error": func(b *bytes.Buffer) error {
+			return show(ctx, showOptions{File: path, Out: b, Exchange: exchangePart{Number: 3}})
+		},
+		"stats": func(b *bytes.Buffer) error { return stats(ctx, statsOptions{File: path, Out: b}) },
+		"grep": func(b *bytes.Buffer) error {
+			return grep(ctx, grepOptions{Pattern: "owned", Files: []string{path}, Out: b})
+		},
+		"har json": func(b *bytes.Buffer) error { return oneLineJSON(t, b, exportOptions{File: path, HAR: true}) },
+		"otlp json": func(b *bytes.Buffer) error {
+			return oneLineJSON(t, b, exportOptions{File: path, OTLP: "-", Content: true})
 		},
 		"html": func(b *bytes.Buffer) error { return export(ctx, exportOptions{File: path, Out: b, HTML: true}) },
 	}
@@ -194,6 +218,22 @@ func TestHostileContentOnTheScreen(t *testing.T) {
 				look("view " + v)
 				d.keys("PgDn")
 			}
+		}
+		d.keys("5", "g")
+		look("exchanges")
+		for i := range hostileExchanges(t) {
+			d.keys("g")
+			for range i {
+				d.keys("j")
+			}
+			d.keys("Enter")
+			for _, mode := range []string{"1", "2", "3", "4", "5", "6"} {
+				d.keys(mode)
+				look("exchange " + fmt.Sprint(i+1) + " mode " + mode)
+				d.keys("G")
+				look("end of exchange " + fmt.Sprint(i+1) + " mode " + mode)
+			}
+			d.keys("Esc")
 		}
 		for i := range hostileSteps(t) {
 			d.keys("3", ":").types(fmt.Sprint(i + 1)).keys("Enter")

@@ -95,7 +95,7 @@ func (d *exchangeDetail) setMode(mode string) {
 	case "answer bytes":
 		d.pane.rows = bytesRows(llm.AnswerBody(d.full))
 	}
-	d.pane.sel, d.pane.top, d.pane.off = 0, 0, 0
+	d.pane.sel, d.pane.top, d.pane.off, d.pane.tail = 0, 0, 0, false
 }
 
 // showTree shows a body as a tree, or as text when it is no JSON.
@@ -154,7 +154,7 @@ func (r hangingRows) Item(i, w int) []line {
 		return []line{{}}
 	}
 	l := r[i]
-	front := l[:len(l)-1]
+	front := l[: len(l)-1 : len(l)-1] // appending to it must not write into l
 	last := l[len(l)-1]
 	indent := width(visible(front.String()))
 	if indent > w/2 {

@@ -186,6 +186,7 @@ func TestSearchEverywhere(t *testing.T) {
 // breaks the screen, on three sizes.
 func TestEveryKey(t *testing.T) {
 	full := record(t, "demo", phiSteps)
+	told := recordTold(t, phiSteps, phiExchanges())
 	bare := record(t, "bare", nil)
 	none := filepath.Join(t.TempDir(), "session.db")
 	if db, err := store.Open(t.Context(), none); err != nil {
@@ -196,9 +197,9 @@ func TestEveryKey(t *testing.T) {
 	for _, at := range []struct {
 		path string
 		w, h int
-	}{{full, 80, 24}, {full, 60, 15}, {full, 20, 4}, {bare, 80, 24}, {none, 80, 24}} {
+	}{{full, 80, 24}, {full, 60, 15}, {full, 20, 4}, {told, 80, 24}, {bare, 80, 24}, {none, 80, 24}} {
 		path, size := at.path, [2]int{at.w, at.h}
-		for _, way := range [][]string{{}, {"Enter"}, {"Enter", "2"}, {"Enter", "3"}, {"Enter", "Enter"}, {"Enter", "?"}} {
+		for _, way := range [][]string{{}, {"Enter"}, {"Enter", "2"}, {"Enter", "3"}, {"Enter", "Enter"}, {"Enter", "?"}, {"Enter", "5"}, {"Enter", "5", "Enter"}} {
 			t.Run(fmt.Sprintf("%dx%d of %s after %s", size[0], size[1], filepath.Base(filepath.Dir(path)), strings.Join(way, " ")), func(t *testing.T) {
 				d := drive(t, path, size[0], size[1])
 				d.settle()
@@ -241,8 +242,8 @@ func TestEveryKey(t *testing.T) {
 
 // No two commands of a view share a key: the second could never be reached.
 func TestKeysAreUnique(t *testing.T) {
-	d := drive(t, record(t, "demo", phiSteps), 80, 24)
-	for _, way := range [][]string{{}, {"Enter"}, {"Enter", "2"}, {"Enter", "3"}, {"Enter", "Enter"}} {
+	d := drive(t, recordTold(t, phiSteps, phiExchanges()), 80, 24)
+	for _, way := range [][]string{{}, {"Enter"}, {"Enter", "2"}, {"Enter", "3"}, {"Enter", "Enter"}, {"Enter", "5"}, {"Enter", "5", "Enter"}} {
 		for len(d.views) > 1 {
 			d.pop()
 		}
