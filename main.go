@@ -113,6 +113,7 @@ see agentrec help settings.`,
 	root.AddCommand(newSettingsTopic())
 	complete(root)
 	helpFor(root)
+	speak(root)
 	mark(root, ran)
 	return root
 }

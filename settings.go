@@ -112,7 +112,7 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, values []string) error {
 	if len(values) != 1 {
 		return errors.New("takes one value")
 	}
-	return cmd.Flags().Set(f.Name, values[0])
+	return wanted(cmd.Flags().Set(f.Name, values[0]))
 }
 
 // settings is the settings file, empty when there is none.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"agentrec/store"
+
 	"github.com/spf13/cobra"
 )
 
@@ -84,7 +86,8 @@ func newRename() *cobra.Command {
 		Long:  "Give a session another name; an empty NAME takes it away.",
 		Example: `  agentrec rename 3 login
   agentrec rename --db runs.db last "two tools at once"`,
-		Args: cobra.ExactArgs(2),
+		Args:    cobra.ExactArgs(2),
+		PreRunE: func(_ *cobra.Command, args []string) error { return store.CheckName(args[1]) },
 	}, &o, func(cmd *cobra.Command, args []string) error {
 		o.Sessions, o.Name = args[:1], args[1]
 		return rename(cmd.Context(), o)

@@ -12,6 +12,7 @@ import (
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/redact"
+	"agentrec/store"
 
 	"github.com/spf13/cobra"
 )
@@ -53,6 +54,9 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 			o.Version = cmd.Root().Version
 			if o.Tags, err = parseTags(tags); err != nil {
 				return err
+			}
+			if err := store.CheckName(o.Name); err != nil {
+				return fmt.Errorf("--name: %w", err)
 			}
 			return o.check()
 		},

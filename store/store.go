@@ -92,6 +92,19 @@ func (db *DB) Sessions(ctx context.Context) ([]*Session, error) {
 	return list, nil
 }
 
+// CheckName refuses a name under which Find would not find a session: a number
+// and the words that choose one mean something else.
+func CheckName(name string) error {
+	if _, err := strconv.ParseInt(name, 10, 64); err == nil {
+		return fmt.Errorf("%s would be taken for a session's number; choose a name with a letter in it", name)
+	}
+	switch name {
+	case "last", "any":
+		return fmt.Errorf("%s stands for a session where one is chosen; choose another name", name)
+	}
+	return nil
+}
+
 // Find returns the session that sel names: its number, "last", its name (the
 // newest of that name), its UID or an unambiguous beginning of that; "" means
 // the only session. The error wraps ErrUnusable and lists what there is.
