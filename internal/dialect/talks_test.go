@@ -103,7 +103,7 @@ func describe(b *strings.Builder, r Reading) {
 }
 
 // More conversations: of real software in other versions (phi 0.20, pi 0.74.2,
-// codex 0.171), and
+// codex 0.171, rpi 0.3 and 0.16), and
 // written from a protocol's description. Each with what it must be read
 // as. The golden files are read by people before they are kept.
 func TestTalks(t *testing.T) {
@@ -111,7 +111,7 @@ func TestTalks(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no conversations", err)
 	}
-	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "phi-0.20": "phi", "codex-0.171": "codex", "pi-0.74.2": "pi-0.83", "claude-more": "claude", "claude-blocks": "claude", "rpi-0.16": "rpi2"}
+	speaks := map[string]string{"harbour": "testdata/tables/harbour.yaml", "mcp-phi": "mcp", "phi-bugs": "phi", "phi-0.20": "phi", "codex-0.171": "codex", "pi-0.74.2": "pi-0.83", "claude-more": "claude", "claude-blocks": "claude", "rpi-0.16": "rpi2", "rpi-0.3": "rpi"}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -114,6 +115,24 @@ func TestTurnsWithoutPrompt(t *testing.T) {
 	tr := build(t, "codex-exec", phi(`in hi`, `out {"type":"turn.started"}`, `out {"type":"turn.completed"}`))
 	if len(tr.Turns) != 1 || tr.Turns[0].Prompt != "hi" {
 		t.Errorf("with a prompt: turns %+v", tr.Turns)
+	}
+}
+
+// TestLate: what an agent says after the end of a turn belongs to it.
+func TestLate(t *testing.T) {
+	update := `out {"type":"message_update","message":{},"eventType":"text_delta","contentIndex":0,"delta":"%s","assistantMessageEvent":{"type":"text_delta"}}`
+	tr := build(t, "rpi", phi(fmt.Sprintf(update, "before"), `in {"type":"prompt","id":"1","content":"q"}`, fmt.Sprintf(update, "a"),
+		`out {"type":"response","id":"1","status":"ok","result":{"outcome":"completed","finalText":"ab"}}`, fmt.Sprintf(update, "b"),
+		`out {"type":"agent_end","messageCount":0,"messages":[]}`, `in {"type":"ping","id":"2"}`, `out {"type":"response","id":"2","status":"ok","result":{"pong":true}}`))
+	var turns []int32
+	for _, e := range tr.Entries {
+		turns = append(turns, e.Turn)
+	}
+	if want := []int32{0, 1, 1, 1, 1, 0, 0, 0}; !slices.Equal(turns, want) {
+		t.Errorf("turns %v, want %v", turns, want)
+	}
+	if u := tr.Turns[0]; u.Last != 4 || u.Outcome != "completed" || u.Frames != 4 {
+		t.Errorf("%+v", u)
 	}
 }
 

@@ -32,6 +32,7 @@ func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 	if answered == KindCall && kind != dialect.ShowsResult {
 		t.goesOn(l, t.Entries[k.Request.Seq-1].Part-1, x.CallID)
 	}
+	t.late(e, f, kind, l)
 	if kind != dialect.ShowsNothing && kind != dialect.ShowsLog && !folds(kind) {
 		l.breakFolds(foldKey{})
 	}
@@ -79,6 +80,18 @@ func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 		t.item(KindEnd, int32(f.Seq))
 	case kind == dialect.ShowsError && answered != KindRequest:
 		t.item(KindError, int32(f.Seq))
+	}
+}
+
+// late takes what an agent says and does after the end of a turn, and before
+// the next one, into the turn that it belongs to: rpi's response to a prompt
+// overtakes the last events, and ACP allows updates after the end.
+func (t *Transcript) late(e *Entry, f store.Frame, kind dialect.Shows, l *lane) {
+	switch kind {
+	case dialect.ShowsText, dialect.ShowsThought, dialect.ShowsPlan, dialect.ShowsCall, dialect.ShowsResult:
+		if e.Turn == 0 && f.Stream == store.Out && e.Role == dialect.Notification {
+			e.Turn = l.last
+		}
 	}
 }
 

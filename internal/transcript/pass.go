@@ -90,7 +90,9 @@ func (t *Transcript) frame(f store.Frame, r *dialect.Reading) {
 	if e.Turn > 0 {
 		turn := &t.Turns[e.Turn-1]
 		turn.Frames++
-		turn.End = max(turn.End, f.Time)
+		if turn.Last == 0 || turn.Last == f.Seq {
+			turn.End = max(turn.End, f.Time)
+		}
 	}
 	if e.Conversation > 0 {
 		t.Conversations[e.Conversation-1].Last = f.Seq
