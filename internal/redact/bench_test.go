@@ -86,3 +86,32 @@ func BenchmarkLearn(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkExchange redacts an answer of 1 MiB in small events, and finds how
+// much of it is settled, as the drain of a recording does while it grows.
+func BenchmarkExchange(b *testing.B) {
+	r, err := New(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var answer []byte
+	var list []store.Piece
+	for i := 0; len(answer) < 1<<20; i++ {
+		event := fmt.Appendf(nil, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" word%d"}}]}`+"\n\n", i)
+		answer = append(answer, event...)
+		list = append(list, store.Piece{Bytes: event})
+	}
+	b.Run("redact", func(b *testing.B) {
+		b.SetBytes(int64(len(answer)))
+		for b.Loop() {
+			x := store.Exchange{Pieces: list}
+			r.Exchange(&x)
+		}
+	})
+	b.Run("settled", func(b *testing.B) {
+		b.SetBytes(int64(len(answer)))
+		for b.Loop() {
+			Settled(answer)
+		}
+	})
+}

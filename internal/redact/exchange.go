@@ -67,7 +67,7 @@ func join(pieces []store.Piece) (joined []byte, ends []int) {
 // ExchangeHit is a secret found in an exchange.
 type ExchangeHit struct {
 	Hit          // Start and End count in what Where names, of a header line in its value
-	Where string // "URL", "request", "request header X", "answer", "answer header X", "trailer X" or "error"
+	Where string // "URL", "request", "request header X", "answer", "answer (in pieces)", "answer header X", "trailer X" or "error"
 }
 
 // FindExchange returns the secrets in an exchange.
@@ -107,6 +107,9 @@ func (r *Redactor) FindExchange(x *store.Exchange) []ExchangeHit {
 	}
 	joined, _ := join(x.Pieces)
 	found("answer", r.lookAt(joined, dialect.Paths{}))
+	for _, h := range r.splitHits(joined) {
+		out = append(out, ExchangeHit{Hit{h.kind, h.pieces[0].start, h.pieces[0].end, !h.weak}, "answer (in pieces)"})
+	}
 	found("error", r.lookAt([]byte(x.Error), dialect.Paths{}))
 	return out
 }
@@ -165,26 +168,23 @@ func (r *Redactor) body(b []byte, ends []int) []byte {
 		if s == nil || len(s.hits) == 0 {
 			break
 		}
-		hits := s.hits
-		r.learn(b, hits)
-		now := make([]byte, 0, len(b)+len(hits)*16)
-		at, piece := 0, 0
-		for _, h := range hits {
-			for ; piece < len(ends) && ends[piece] <= h.start; piece++ {
-				ends[piece] += len(now) - at
-			}
-			now = append(now, b[at:h.start]...)
-			now = append(now, h.quote...)
-			now = r.token(now, h.kind, decodeTimes(b[h.start:h.end], h.level))
-			now = append(now, h.quote...)
-			for at = h.end; piece < len(ends) && ends[piece] <= h.end; piece++ {
-				ends[piece] = len(now)
-			}
+		r.learn(b, s.hits)
+		edits := make([]edit, len(s.hits))
+		for i, h := range s.hits {
+			with := append(r.token([]byte(h.quote), h.kind, decodeTimes(b[h.start:h.end], h.level)), h.quote...)
+			edits[i] = edit{h.start, h.end, with}
 		}
-		for ; piece < len(ends); piece++ {
-			ends[piece] += len(now) - at
+		b = apply(b, edits, ends)
+	}
+	if ends == nil {
+		return b
+	}
+	for range passes {
+		edits := r.splitEdits(b)
+		if len(edits) == 0 {
+			break
 		}
-		b = append(now, b[at:]...)
+		b = apply(b, edits, ends)
 	}
 	return b
 }

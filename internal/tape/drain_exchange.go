@@ -1,7 +1,6 @@
 package tape
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"agentrec/internal/redact"
 	"agentrec/store"
 )
 
@@ -22,16 +22,18 @@ type openExchange struct {
 	ends           []int  // where each ends
 	times          []time.Duration
 
-	grown  bool      // since it was stored
-	stored int       // bytes of it when it was
-	when   time.Time // that was
+	grown bool          // since it was stored
+	seen  int           // its status as stored
+	when  time.Time     // it was stored
+	took  time.Duration // that took
 }
 
-// How an open exchange is stored again when it has grown: at each commit while
-// it is short; a long one when it has grown by an eighth, and a second after.
+// How an open exchange is stored again: when its answer begins, and when it has
+// grown. Redaction reads all of it each time, so this waits between two times,
+// and longer the longer it takes.
 const (
-	shortExchange = 1 << 20
-	patientFor    = time.Second
+	storePause = time.Second / 2
+	storeShare = 10 // of the time, at most one part
 )
 
 // exchange takes a record of an exchange.
@@ -108,11 +110,11 @@ func (d *Drain) begin(id uint64, t time.Duration, data []byte, here place) error
 
 // storeExchange stores an exchange as far as it may be seen.
 func (d *Drain) storeExchange(x *openExchange) {
+	began := time.Now()
 	sure := len(x.answer)
 	y := x.Exchange
 	if y.End == "" {
-		// What goes on may end within a secret, unless it ends a line.
-		sure = bytes.LastIndexByte(x.answer, '\n') + 1
+		sure = redact.Settled(x.answer)
 		if y.Status == 0 && store.FieldOf(y.Header, "content-length") != strconv.Itoa(len(y.Body)) {
 			y.Body = nil
 		}
@@ -129,7 +131,8 @@ func (d *Drain) storeExchange(x *openExchange) {
 	}
 	d.writer.Exchange(y)
 	d.weight += int(len(y.Body) + from)
-	x.grown, x.stored, x.when = false, len(x.Body)+len(x.answer), time.Now()
+	x.grown, x.seen, x.when = false, x.Status, time.Now()
+	x.took = x.when.Sub(began)
 }
 
 // openExchanges returns the exchanges that are open, in order.
@@ -141,10 +144,9 @@ func (d *Drain) openExchanges() []*openExchange {
 // reports whether some are left.
 func (d *Drain) storeGrown() (left bool) {
 	for _, x := range d.openExchanges() {
-		size := len(x.Body) + len(x.answer)
 		switch {
 		case !x.grown:
-		case size < shortExchange, size-x.stored > x.stored/8, time.Since(x.when) >= patientFor:
+		case x.Status != x.seen, time.Since(x.when) >= max(storePause, storeShare*x.took):
 			d.storeExchange(x)
 		default:
 			left = true
