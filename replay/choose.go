@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"agentrec/internal/dialect"
 	"agentrec/store"
@@ -30,7 +31,7 @@ const maxOpening = 1000
 // choose sends the greeting that the sessions of a file have in common, reads
 // the client's first frame and returns the session that begins so. o.Stdin then
 // still yields that frame.
-func choose(ctx context.Context, db *store.DB, o *Options) (*store.Session, error) {
+func choose(ctx context.Context, db *store.DB, o *Options, sleep func(time.Duration)) (*store.Session, error) {
 	sessions, err := db.Sessions(ctx)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func choose(ctx context.Context, db *store.DB, o *Options) (*store.Session, erro
 	case 0:
 		return nil, fmt.Errorf("%w: %s holds no session", store.ErrUnusable, o.File)
 	case 1:
-		return list[0].session, nil
+		return o.take(list, nil, sleep)
 	}
 	for _, g := range list[0].greeting {
 		if _, err := o.Stdout.Write(g); err != nil {
@@ -59,7 +60,7 @@ func choose(ctx context.Context, db *store.DB, o *Options) (*store.Session, erro
 	o.greeted = len(list[0].greeting)
 	line, rest := firstLine(o)
 	o.Stdin = rest
-	return best(list, line), nil
+	return o.take(list, line, sleep)
 }
 
 func candidateOf(ctx context.Context, s *store.Session, o Options) (candidate, error) {
@@ -124,8 +125,9 @@ func firstLine(o *Options) ([]byte, io.Reader) {
 	}
 }
 
-// best returns the session whose first in frame fits the live one best.
-func best(list []candidate, line []byte) *store.Session {
+// best returns the place of the session whose first in frame fits the live one
+// best, and how well.
+func best(list []candidate, line []byte) (int, fit) {
 	chosen, top := 0, fit{level: None}
 	for n, c := range list {
 		if c.first == nil {
@@ -144,7 +146,7 @@ func best(list []candidate, line []byte) *store.Session {
 			chosen, top = n, f
 		}
 	}
-	return list[chosen].session
+	return chosen, top
 }
 
 func sameFamily(a, b *dialect.Reading) bool { return a.Role == b.Role && a.Label == b.Label }

@@ -111,14 +111,16 @@ diverged and 4 when FILE cannot be played.`,
 			defer stop()
 			o.Signals = signals
 			o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
+			o.claims = claims(o.File)
 			if address != "" {
+				o.claims = "" // each connection is a client of its own
 				return Listen(cmd.Context(), o, address)
 			}
 			return Run(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id, last, or any: the one that begins as the client does")
+	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id, last, or any: the one that begins as the client does and that none of its other agents plays")
 	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this `DIALECT`: a name, a table file, or a folder of tables")
 	f.StringVar(&match, "match", "content", "how live frames must fit: exact, content, shape or kind")
 	f.StringArrayVar(&o.Ignore, "ignore", nil, "path that may differ, such as params._meta.** (repeatable)")

@@ -15,6 +15,7 @@ type LabelRule struct {
 	least  Level // None for no other
 	ignore dialect.Paths
 	values []*regexp.Regexp
+	shared bool // from the settings, for more recordings than this one
 }
 
 // labelRule splits LABEL:KEY=VALUE. A label may hold colons itself.
@@ -112,6 +113,9 @@ func (f *labelFlag) Replace(list []string) error {
 		if err := f.Append(s); err != nil {
 			return err
 		}
+	}
+	for i := range *f.rules {
+		(*f.rules)[i].shared = true
 	}
 	return nil
 }

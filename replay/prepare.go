@@ -56,6 +56,7 @@ func (p *player) prepare() error {
 	for _, n := range binds {
 		p.e.addBinding(n)
 	}
+	p.strangers(s)
 	p.v.mask = masker(r)
 	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
 	p.w.push([]outgoing{{other: &other{begin: func(w *writer) {

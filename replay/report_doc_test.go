@@ -28,7 +28,7 @@ func TestReportIsDocumented(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	names = append(names, Different, Refused, Extra, Missing, Unknown, Unsent, Stalled, Early, Inexact, Again, Answered, LeftOver, Faulted, Updated, Ended)
+	names = append(names, Different, Refused, Extra, Missing, Unknown, Unsent, Stalled, Early, Inexact, Again, Answered, LeftOver, Faulted, Updated, Stranger, Ended)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) { // "ended" is a field and a kind
 		if !described[name] {

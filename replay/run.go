@@ -44,8 +44,10 @@ type Options struct {
 	Stderr  io.Writer
 	Signals <-chan os.Signal // TERM, INT and HUP of the live client; may be nil
 
-	greeted    int // frames of the session that have been sent already
-	connection int // number of the connection, 0 on stdio
+	greeted    int        // frames of the session that have been sent already
+	claims     string     // where sessions are claimed, see claims; "" for not at all
+	claimed    *tape.Held // the session, with AnySession
+	connection int        // number of the connection, 0 on stdio
 }
 
 // Run plays the agent's side of a recorded session to the client on Stdin and
@@ -58,6 +60,7 @@ type Options struct {
 func Run(ctx context.Context, o Options) error {
 	data := context.WithoutCancel(ctx)
 	db, session, err := find(data, &o, time.Sleep)
+	defer o.claimed.Release()
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func find(ctx context.Context, o *Options, sleep func(time.Duration)) (*store.DB
 		}
 		var session *store.Session
 		if o.Session == AnySession {
-			session, err = choose(ctx, db, o)
+			session, err = choose(ctx, db, o, sleep)
 		} else {
 			session, err = db.Find(ctx, o.Session)
 		}

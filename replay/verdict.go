@@ -26,6 +26,7 @@ const (
 	LeftOver  = "left over"    // recorded frames of the agent that were not sent
 	Updated   = "updated"      // changed frames went into the recording
 	Faulted   = "fault"        // damage that was asked for
+	Stranger  = "stranger"     // a label in the options that no recorded frame of the client has
 	Ended     = "ended"        // how the replay ended, where it is not as recorded
 )
 
