@@ -202,7 +202,7 @@ func Names() []string {
 func builtin(name string) (*table, []byte, error) {
 	text, err := tables.ReadFile("tables/" + name + ".yaml")
 	if err != nil {
-		return nil, nil, fmt.Errorf("there is no dialect %q; %s", name, suggest(name, Names()))
+		return nil, nil, fmt.Errorf("there is no dialect %q; %s", name, Suggest(name, Names()))
 	}
 	t, err := parseTable(text)
 	if err != nil {

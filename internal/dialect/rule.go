@@ -138,7 +138,7 @@ func word[T any](c *compiler, key, w string, words map[string]T) (T, error) {
 			}
 		}
 		slices.Sort(known)
-		return v, c.fail("%s cannot be %q; %s", key, w, suggest(w, known))
+		return v, c.fail("%s cannot be %q; %s", key, w, Suggest(w, known))
 	}
 	return v, nil
 }

@@ -226,7 +226,7 @@ func strict(n *yaml.Node, what string, into any) error {
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if !slices.Contains(known, key.Value) {
-			return atLine(key, "%s has no key %q; %s", what, key.Value, suggest(key.Value, known))
+			return atLine(key, "%s has no key %q; %s", what, key.Value, Suggest(key.Value, known))
 		}
 	}
 	return n.Decode(into)
@@ -242,8 +242,9 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// suggest names the nearest of the known words, or all of them.
-func suggest(word string, known []string) string {
+// Suggest says which of the known words is nearest to one that is none of them,
+// or names them all.
+func Suggest(word string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
 		if d := distance(word, k); d < least {

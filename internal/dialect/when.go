@@ -79,7 +79,7 @@ func (c *cond) UnmarshalYAML(n *yaml.Node) error {
 		case "is":
 			c.kind, c.text = condIs, arg.Value
 			if !slices.Contains(kinds, arg.Value) {
-				return atLine(arg, "a value cannot be %q; %s", arg.Value, suggest(arg.Value, kinds))
+				return atLine(arg, "a value cannot be %q; %s", arg.Value, Suggest(arg.Value, kinds))
 			}
 			return nil
 		case "starts":
@@ -89,7 +89,7 @@ func (c *cond) UnmarshalYAML(n *yaml.Node) error {
 			c.kind, c.not = condNot, new(cond)
 			return c.not.UnmarshalYAML(arg)
 		}
-		return atLine(key, "a condition has no key %q; %s", key.Value, suggest(key.Value, []string{"is", "starts", "not"}))
+		return atLine(key, "a condition has no key %q; %s", key.Value, Suggest(key.Value, []string{"is", "starts", "not"}))
 	}
 	return atLine(n, "write a value, a list of values or a condition such as {is: present}")
 }
