@@ -17,8 +17,9 @@ func forkCommand(with With) *cobra.Command {
 		Long: `fork starts the agent CMD and plays the recorded client to it, as rerun does,
 but for frame FRAME and what was recorded behind it. From there on the caller is
 the client: what stands on stdin goes to the agent, and what the agent sends goes
-to stdout, first the questions that are still open. --edit sends frames of your own there first: JSON, or a file
-with a frame a line; recorded ids in them become live ones.
+to stdout, first the questions that are still open. --edit sends frames of your
+own there first: JSON, or a file with a frame a line; recorded ids in them become
+live ones. The model is mocked up to FRAME and real behind it.
 
 All of it is stored as a session that names the recorded one as its parent, in
 FILE when that is a database. It leaves as the agent leaves, or with 3 when the
@@ -37,6 +38,9 @@ agent did not come to FRAME.`,
 			}
 			if unknown != "error" {
 				o.Decline = unknown
+			}
+			if err := checkModel(o.Model); err != nil {
+				return err
 			}
 			if edit != "" {
 				if o.Edit, err = ParseEdit(edit); err != nil {
@@ -64,6 +68,7 @@ agent did not come to FRAME.`,
 	f.StringArrayVar(&o.Bind, "bind", nil, "RECORDED=LIVE: a value and what takes its place, a redacted one too (repeatable)")
 	f.StringVar(&o.Dir, "dir", "", "start the agent here, instead of in an empty temporary directory")
 	f.BoolVar(&o.RealTools, "real-tools", false, "let the agent run its own tools again")
+	f.StringVar(&o.Model, "model", ModelLive, "behind FRAME, live: the real model, or mock: the recorded answers that are left")
 	f.StringVar(&unknown, "unknown-call", "error", "what a call that was not recorded is answered with: error, or this text")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence of the agent after which it is given up, 0 for never")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "pass the agent's stderr on as it comes")

@@ -12,7 +12,7 @@ import (
 
 func rerunCommand(with With) *cobra.Command {
 	o := RerunOptions{Version: with.Version, Onto: with.Onto}
-	var unknown string
+	var unknown, pace string
 	cmd := &cobra.Command{
 		Use:   "rerun FILE... [flags] -- CMD ARGS...",
 		Short: "Take the client's place: run the real agent again against recordings",
@@ -22,6 +22,11 @@ answered by then, answers the agent's requests and tool calls from the
 recording (by tool and arguments, then in turn), and compares what the agent
 sends with what was recorded: texts joined over deltas, calls and results, the
 ends of turns, errors. What a dialect calls volatile, or a race, does not count.
+
+The model is mocked by the exchanges of the recording (proxy --llm), by the route
+they were recorded by; a request that they do not hold, and one that the agent
+does not make any more, is a divergence. With --model live it is the real one; a
+recording without exchanges needs that, or an agent without a model.
 
 The agent starts in an empty temporary directory, or in that of --dir; the
 recorded working directory stands for it. Tools that the agent runs itself run
@@ -49,6 +54,13 @@ a recording cannot be used, and with 126 or 127 when CMD cannot be started.`,
 			if unknown != "error" {
 				o.Decline = unknown
 			}
+			if err := checkModel(o.Model); err != nil {
+				return err
+			}
+			var err error
+			if o.Pace, err = ParsePace(pace); err != nil {
+				return err
+			}
 			if o.Runs < 1 || o.Jobs < 1 {
 				return fmt.Errorf("--runs and --jobs begin with 1")
 			}
@@ -73,6 +85,9 @@ a recording cannot be used, and with 126 or 127 when CMD cannot be started.`,
 	f.StringArrayVar(&o.Bind, "bind", nil, "RECORDED=LIVE: a value and what takes its place, a redacted one too (repeatable)")
 	f.StringVar(&o.Dir, "dir", "", "start the agent here, instead of in an empty temporary directory")
 	f.BoolVar(&o.RealTools, "real-tools", false, "let the agent run its own tools again")
+	f.StringVar(&o.Model, "model", ModelMock, "mock: the model's recorded answers, or live: the real model")
+	f.StringVar(&pace, "pace", "fast", "of the mocked model: fast, recorded, or xN for N times the recorded speed")
+	f.BoolVar(&o.Unsent, "allow-unsent", false, "recorded exchanges that the agent does not ask for are no divergence")
 	f.StringVar(&unknown, "unknown-call", "error", "what a call that was not recorded is answered with: error, or this text")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence of the agent after which it is given up, 0 for never")
 	f.StringVar(&o.Report, "report", "", "write the verdicts to FILE.json, .xml or .tap, or into a directory, a file for each")
@@ -82,6 +97,13 @@ a recording cannot be used, and with 126 or 127 when CMD cannot be started.`,
 	f.IntVar(&o.Runs, "runs", 1, "run each recording so many times and tell what is unstable")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "pass the agent's stderr on as it comes")
 	return cmd
+}
+
+func checkModel(name string) error {
+	if name != ModelMock && name != ModelLive {
+		return fmt.Errorf("--model %q is not known; use mock or live", name)
+	}
+	return nil
 }
 
 // checkBinds refuses what is no RECORDED=LIVE.

@@ -170,6 +170,7 @@ func (f *fork) signals() <-chan os.Signal {
 func (f *fork) begin(r *rerun) {
 	f.begun = true
 	f.first = int64(r.sent)
+	r.model.goLive()
 	for _, raw := range f.o.Edit {
 		r.agent.feeder.push(feed{raw: r.m.adapt(raw), term: store.LF})
 	}

@@ -31,9 +31,10 @@ type Report struct {
 	Out         ReportCount   `json:"out"`
 	Divergences []Entry       `json:"divergences"`
 	Notes       []Entry       `json:"notes"`
-	Dropped     int           `json:"dropped,omitempty"` // divergences beyond those listed
-	Exit        *store.Exit   `json:"exit,omitempty"`    // as recorded
-	Runs        int           `json:"runs,omitempty"`    // of a rerun: how often it was run, if more than once
+	Dropped     int           `json:"dropped,omitempty"`   // divergences beyond those listed
+	Exit        *store.Exit   `json:"exit,omitempty"`      // as recorded
+	Exchanges   *ReportCount  `json:"exchanges,omitempty"` // of a rerun with a mocked model: played are those that served
+	Runs        int           `json:"runs,omitempty"`      // of a rerun: how often it was run, if more than once
 }
 
 // ReportSession names the session that was played.

@@ -26,8 +26,11 @@ type RerunOptions struct {
 
 	Dir       string   // the agent's working directory; "" is an empty temporary one
 	RealTools bool     // let the agent run its own tools
+	Pace      float64  // of the mocked model: 0 brisk, else the factor of the recorded speed
+	Model     string   // ModelMock or ModelLive; "" is ModelMock
 	Decline   string   // what a call that was not recorded is answered with; "" is an error that says so
 	Ignore    []string // places that may differ
+	Unsent    bool     // recorded exchanges that the agent does not ask for are no divergence
 	Bind      []string // RECORDED=LIVE
 	Wait      time.Duration
 
@@ -49,25 +52,27 @@ type Layer func(ctx context.Context, temp *store.DB, now, old *store.Session) (*
 
 // rerun is one run of the agent against one session.
 type rerun struct {
-	o       *RerunOptions
-	file    string
-	db      *store.DB
-	session *store.Session
-	dialect *dialect.Dialect
-	m       *mirror
-	agent   *liveAgent
-	v       *verdict
-	stalls  []Entry // reported last: they follow from what differs
-	temp    string  // directory of all that is thrown away
-	dir     string  // of the agent
-	uid     string  // of the session that is recorded
-	exit    *store.Exit
-	outs    int64
-	sent    int
-	fed     string // label of what was sent last
-	started time.Time
-	broken  error
-	fork    *fork // nil for a rerun
+	o         *RerunOptions
+	file      string
+	db        *store.DB
+	session   *store.Session
+	dialect   *dialect.Dialect
+	m         *mirror
+	agent     *liveAgent
+	model     *standIn
+	v         *verdict
+	stalls    []Entry // reported last: they follow from what differs
+	temp      string  // directory of all that is thrown away
+	dir       string  // of the agent
+	uid       string  // of the session that is recorded
+	exit      *store.Exit
+	outs      int64
+	exchanges *ReportCount // with the mocked model; nil without
+	sent      int
+	fed       string // label of what was sent last
+	started   time.Time
+	broken    error
+	fork      *fork // nil for a rerun
 }
 
 // openRerun opens a recording and makes its mirror. The caller closes it.
@@ -175,13 +180,19 @@ func (r *rerun) run(ctx context.Context, path string) error {
 	if r.o.Verbose {
 		side = r.o.Stderr
 	}
+	if r.model, environ, err = r.startModel(ctx, t, environ); err != nil {
+		t.Discard()
+		return fmt.Errorf("running %s again: %w", r.file, err)
+	}
 	r.agent, err = startAgent(t, child.Start{Path: path, Argv: r.o.Argv, Environ: environ, Dir: r.dir}, side)
 	if err != nil {
+		r.model.close()
 		t.Discard()
 		return err
 	}
 	err = r.play(ctx)
 	r.agent.close()
+	r.model.close()
 	t.Event(store.Event{Kind: store.EventExit, Exit: r.exit})
 	follower := t.Follower()
 	end := t.Finish(r.exit)

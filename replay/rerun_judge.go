@@ -13,6 +13,20 @@ import (
 // judge turns the differences of two sessions into entries. What the agent's
 // version says of itself and how often kinds of frames came are notes.
 func (r *rerun) judge(d *transcript.SessionDiff) {
+	calls := r.v.diverge // those that were unknown
+	r.v.diverge = nil
+	if r.model != nil && r.model.mock != nil {
+		seen := r.model.mock.Report()
+		diverged, notes := modelEntries(&seen, r.o.Unsent)
+		calls = append(diverged, calls...)
+		for _, n := range notes {
+			r.v.noted(n)
+		}
+		r.exchanges = &ReportCount{seen.Recorded, seen.Served}
+	}
+	for _, n := range calls {
+		r.v.diverged(n)
+	}
 	unsent := map[int64]bool{}
 	for _, i := range r.m.unsent() {
 		unsent[int64(r.m.s.items[i].seq)] = true
@@ -71,6 +85,9 @@ func (v *verdict) known(extra Entry) bool {
 func (r *rerun) entryOf(list []transcript.ItemDiff) Entry {
 	x := list[0]
 	what := x.Kind.String()
+	if x.Kind == transcript.KindEvent {
+		what = "the end of the agent"
+	}
 	if x.Name != "" && x.Name != what {
 		what += " " + x.Name
 	}
@@ -122,7 +139,7 @@ func (r *rerun) report() *Report {
 		In:          ReportCount{len(r.m.s.ins), r.sent},
 		Out:         ReportCount{r.m.s.outs, int(r.outs)},
 		Divergences: append([]Entry{}, r.v.diverge...), Notes: append([]Entry{}, r.v.notes...), Dropped: r.v.dropped,
-		Exit: r.m.s.exit,
+		Exit: r.m.s.exit, Exchanges: r.exchanges,
 	}
 	switch {
 	case r.exit == nil:

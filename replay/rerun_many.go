@@ -123,7 +123,17 @@ func (o *RerunOptions) once(ctx context.Context, r *rerun, path string, text io.
 		}
 		fmt.Fprintf(text, "agentrec: kept as session %d of %s\n", where, o.Keep)
 	}
-	if o.Update && report.Verdict != "pass" {
+	missed := 0
+	for _, n := range report.Divergences {
+		if n.Kind == Refused && n.Request > 0 {
+			missed++
+		}
+	}
+	switch {
+	case !o.Update || report.Verdict == "pass":
+	case missed > 0:
+		fmt.Fprintf(text, "agentrec: %s is not updated: it has no answers to %s of the agent to its model; add --model live\n", r.file, count(missed, "request"))
+	default:
 		if where, err := r.update(ctx); err != nil {
 			return nil, fmt.Errorf("updating %s: %w", r.file, err)
 		} else {
@@ -192,6 +202,9 @@ func unstable(runs []*Report) *Report {
 func rerunSummary(r *Report) string {
 	name := visible(reportName(r))
 	what := fmt.Sprintf("%d of %d frames sent, %d received, %d recorded", r.In.Played, r.In.Recorded, r.Out.Played, r.Out.Recorded)
+	if r.Exchanges != nil && r.Exchanges.Recorded > 0 {
+		what += fmt.Sprintf(", %d of %d exchanges served", r.Exchanges.Played, r.Exchanges.Recorded)
+	}
 	if r.Runs > 1 {
 		what = fmt.Sprintf("%d runs", r.Runs)
 	}

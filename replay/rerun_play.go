@@ -33,7 +33,7 @@ func (r *rerun) play(ctx context.Context) error {
 		case r.m.over() && r.killed():
 			timer.Reset(graceToEnd)
 		case r.m.patient() && !r.m.over():
-			timer.Reset(min(softWait, r.patience()))
+			timer.Reset(r.softly())
 		default:
 			timer.Reset(r.patience())
 		}
@@ -70,6 +70,7 @@ func (r *rerun) play(ctx context.Context) error {
 			r.v.diverged(Entry{Kind: Ended, Message: "interrupted"})
 		case <-timer.C:
 			switch {
+			case exited != nil && ending == 0 && r.model.thinks():
 			case exited == nil:
 				arrivals = nil // others hold the pipe
 			case !r.m.over() && ending == 0:
@@ -96,6 +97,15 @@ func (r *rerun) play(ctx context.Context) error {
 
 // killed reports whether the recorded agent had to be killed.
 func (r *rerun) killed() bool { return r.session.Exit != nil && r.session.Exit.Signal == "KILL" }
+
+// softly is how long a silent agent is waited for when only frames are missing
+// that may never come: a real model may think before it says the first word.
+func (r *rerun) softly() time.Duration {
+	if r.o.Model == ModelLive {
+		return r.patience()
+	}
+	return min(softWait, r.patience())
+}
 
 // patience is how long an agent may say nothing.
 func (r *rerun) patience() time.Duration {
@@ -150,7 +160,9 @@ func (r *rerun) do(list []sending) {
 		case s.item == 0 && s.end && r.fork != nil:
 			r.fork.begin(r)
 		case s.item == 0 && s.end:
-			r.agent.feeder.push(feed{eof: true})
+			if len(r.m.s.ending) == 0 { // else it was ended as it was when recorded
+				r.agent.feeder.push(feed{eof: true})
+			}
 		case s.end:
 			if e := r.m.s.events[s.item]; e.Kind == store.EventSignal {
 				r.agent.feeder.push(feed{signal: e.Signal})

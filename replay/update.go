@@ -131,6 +131,12 @@ func rewrite(ctx context.Context, db *store.DB, s *store.Session, frames map[int
 	for _, e := range events {
 		w.Event(e)
 	}
+	for x, err := range s.Exchanges(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		w.Exchange(x)
+	}
 	if err := w.Commit(ctx, nil); err != nil {
 		return nil, err
 	}
