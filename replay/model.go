@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"strings"
 
 	"agentrec/internal/llm"
 	"agentrec/internal/transcript"
@@ -25,9 +26,19 @@ func modelEntries(r *llm.MockReport, allowUnsent bool) (diverged, notes []Entry)
 		n.Follows = len(diverged) > 0
 		diverged = append(diverged, n)
 	}
-	for _, x := range r.Inexact {
-		notes = append(notes, Entry{Kind: Inexact, Request: x.Request, Exchange: x.Exchange, Label: x.Name,
-			Message: fmt.Sprintf("request %d was accepted for exchange %d by %s only", x.Request, x.Exchange, tierWords[x.Tier])})
+	for _, tier := range []llm.Tier{llm.Volatile, llm.Normalised} {
+		var pairs []string
+		for _, x := range r.Inexact {
+			if x.Tier == tier {
+				pairs = append(pairs, fmt.Sprintf("%d for %d", x.Request, x.Exchange))
+			}
+		}
+		if n := len(pairs); n > 0 {
+			if n > maxPairs {
+				pairs = append(pairs[:maxPairs], "...")
+			}
+			notes = append(notes, Entry{Kind: Inexact, Message: fmt.Sprintf("%s accepted for an exchange by %s: %s", count(n, "request"), tierWords[tier], strings.Join(pairs, ", "))})
+		}
 	}
 	if r.Inversions > 0 {
 		notes = append(notes, Entry{Kind: Early, Message: fmt.Sprintf("out of order, after one that was recorded later: %s", count(r.Inversions, "exchange"))})
@@ -41,10 +52,13 @@ func modelEntries(r *llm.MockReport, allowUnsent bool) (diverged, notes []Entry)
 	return diverged, notes
 }
 
+// maxPairs is how many requests a note lists.
+const maxPairs = 20
+
 // tierWords say what was forgiven.
 var tierWords = map[llm.Tier]string{
-	llm.Volatile:   "its fields that are not volatile",
-	llm.Normalised: "its text less paths, times and ids",
+	llm.Volatile:   "what is not volatile in it",
+	llm.Normalised: "what it says less paths, times and ids",
 }
 
 // missEntry is a missed request as an entry of a report.

@@ -19,6 +19,7 @@ type node struct {
 	keys []string // of an object, beside list
 	list []node
 	at   int32 // place in the array it stood in, before sorting
+	from int32 // of a string: where its literal begins in what was parsed
 	raw  *node // what was parsed, where text is not that
 }
 
@@ -128,6 +129,7 @@ func (p *parser) object() node {
 }
 
 func (p *parser) string() node {
+	n := node{kind: text, from: int32(p.i)}
 	p.i++
 	start, escaped := p.i, false
 	for {
@@ -142,7 +144,6 @@ func (p *parser) string() node {
 	}
 	in := p.raw[start:p.i]
 	p.i++
-	n := node{kind: text}
 	if !utf8.Valid(in) {
 		n.kind = bytesText
 	}

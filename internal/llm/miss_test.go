@@ -204,3 +204,51 @@ func TestAnswersNameLivePaths(t *testing.T) {
 		t.Error("copied although nothing changes")
 	}
 }
+
+// A path that a stream spells bit by bit is replaced too; every event stays one,
+// and in its piece.
+func TestSpelledPaths(t *testing.T) {
+	x := exchange(1, "{}",
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"path\\\":\\\"/ho\"}}]}}]}\n\n",
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":1,\"function\":{\"arguments\":\"/home\"}}]}}]}\n\ndata: {\"choi",
+		"ces\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"me/\\u0061nn\"}}]}}]}\n\n",
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"/work/a.go\\\"}\"}}]}}]}\n\ndata: [DONE]\n\n")
+	r := newRewriter([]PathPair{{"/home/ann/work", `/tmp/"x"`}})
+	var got []string
+	for _, p := range r.pieces(&x) {
+		got = append(got, string(p.Bytes))
+	}
+	want := []string{
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"path\\\":\\\"/tmp/\\\\\\\"x\\\\\\\"\"}}]}}]}\n\n",
+		string(x.Pieces[1].Bytes),
+		"ces\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\"}}]}}]}\n\n",
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"/a.go\\\"}\"}}]}}]}\n\ndata: [DONE]\n\n",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "|"), strings.Join(want, "|"))
+	}
+}
+
+// FuzzRewrite holds that what is not a path stays to the byte, however the answer
+// is cut, and that JSON stays JSON.
+func FuzzRewrite(f *testing.F) {
+	f.Add(`data: {"text":"/a"}`+"\n"+`data: {"text":"/b c"}`, 3)
+	f.Add("{\"delta\":\"\\ud83d\"}\n{\"delta\":\"/a/b\"}", 9)
+	f.Add(`/a/b "/a/b" \"/a/b\"`, 2)
+	r := newRewriter([]PathPair{{"/a/b", `/x "y"`}})
+	f.Fuzz(func(t *testing.T, s string, cut int) {
+		if cut < 0 || cut > len(s) {
+			return
+		}
+		x := exchange(1, "{}", s[:cut], s[cut:])
+		got := AnswerBody(store.Exchange{Pieces: r.pieces(&x)})
+		if !strings.Contains(strings.ReplaceAll(string(got), `\`, ""), `/x "y"`) && string(got) != s {
+			t.Fatalf("%q became %q", s, got)
+		}
+		if _, ok := parse([]byte(s)); ok {
+			if _, ok := parse(got); !ok {
+				t.Fatalf("%q became %q", s, got)
+			}
+		}
+	})
+}

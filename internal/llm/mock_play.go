@@ -112,14 +112,17 @@ func (m *Mock) head(h http.Header, r *http.Request, x *store.Exchange, length in
 			h[own] = nil
 		}
 	}
-	m.hasten(h)
+	m.hasten(h, x.Status)
 	return counted
 }
 
-// hasten shortens the wait that an answer asks for before the next try, at
-// another pace than the recorded one. The SDKs look at retry-after-ms first.
-func (m *Mock) hasten(h http.Header) {
-	if m.o.Pace == 1 || h.Get("Retry-After") == "" && h.Get("Retry-After-Ms") == "" {
+// hasten shortens the wait before the next try that an answer asks for, at another
+// pace than the recorded one. At full speed an answer that SDKs try again by
+// themselves asks for none; they look at retry-after-ms first.
+func (m *Mock) hasten(h http.Header, status int) {
+	asks := h.Get("Retry-After") != "" || h.Get("Retry-After-Ms") != ""
+	tried := m.o.Pace == 0 && h.Get("X-Should-Retry") != "false" && (status == 408 || status == 409 || status == 429 || status >= 500)
+	if m.o.Pace == 1 || !asks && !tried {
 		return
 	}
 	wait := 1.0

@@ -10,8 +10,7 @@ import (
 )
 
 // rewriter puts live paths in the place of the recorded ones in answers, so that
-// a model's tool calls mean files that are there. A path that a stream spells
-// over several events stays as it was.
+// a model's tool calls mean files that are there.
 type rewriter struct{ list []replacement }
 
 // replacement is a recorded path as it stands in text, in a JSON string or in
@@ -77,14 +76,22 @@ func (r *rewriter) pieces(x *store.Exchange) []store.Piece {
 	if len(r.list) == 0 || len(x.Pieces) == 0 || headerValue(x.Answer, "Content-Encoding") != "" {
 		return x.Pieces
 	}
-	var all []byte
+	all := AnswerBody(*x)
 	ends := make([]int, len(x.Pieces))
+	end := 0
 	for i, p := range x.Pieces {
-		all = append(all, p.Bytes...)
-		ends[i] = len(all)
+		end += len(p.Bytes)
+		ends[i] = end
 	}
-	for i := range r.list {
-		all, ends = r.list[i].rewrite(all, ends)
+	changed := false
+	for _, find := range []func([]byte) []edit{r.plain, r.spelled} {
+		if edits := find(all); len(edits) > 0 {
+			all, ends = applied(all, ends, edits)
+			changed = true
+		}
+	}
+	if !changed {
+		return x.Pieces
 	}
 	out := slices.Clone(x.Pieces)
 	from := 0
@@ -95,44 +102,65 @@ func (r *rewriter) pieces(x *store.Exchange) []store.Piece {
 	return slices.DeleteFunc(out, func(p store.Piece) bool { return len(p.Bytes) == 0 })
 }
 
-// rewrite puts the live path into an answer and returns it with the new ends of
-// its pieces.
-func (p *replacement) rewrite(all []byte, ends []int) ([]byte, []int) {
-	if !bytes.Contains(all, []byte(p.recorded)) {
-		return all, ends
+// edit puts text in the place of bytes.
+type edit struct {
+	start, end int
+	with       string
+}
+
+// plain finds the paths that stand in an answer as they are.
+func (r *rewriter) plain(all []byte) []edit {
+	var out []edit
+	for i := range r.list {
+		out = append(out, r.list[i].find(all)...)
 	}
-	out := make([]byte, 0, len(all))
-	moved := slices.Clone(ends)
-	at, n := 0, 0 // bytes read, pieces that end before them
-	for at < len(all) {
+	slices.SortStableFunc(out, func(a, b edit) int { return a.start - b.start })
+	end := 0
+	return slices.DeleteFunc(out, func(e edit) bool { // of paths within paths the longest counts
+		if e.start < end {
+			return true
+		}
+		end = e.end
+		return false
+	})
+}
+
+func (p *replacement) find(all []byte) []edit {
+	var out []edit
+	for at := 0; ; {
 		i := bytes.Index(all[at:], []byte(p.recorded))
 		if i < 0 {
-			i = len(all) - at
+			return out
 		}
-		for n < len(ends) && ends[n] <= at+i {
-			moved[n] = len(out) + ends[n] - at
-			n++
-		}
-		out = append(out, all[at:at+i]...)
-		if at += i; at == len(all) {
-			break
-		}
-		end := at + len(p.recorded)
-		with := p.recorded
-		if wholePath(all, at, end) {
-			with = p.at(all, at)
-		}
-		out = append(out, with...)
-		for n < len(ends) && ends[n] < end {
-			moved[n] = len(out)
-			n++
+		start, end := at+i, at+i+len(p.recorded)
+		if wholePath(all, start, end) {
+			out = append(out, edit{start, end, p.at(all, start)})
 		}
 		at = end
 	}
-	for ; n < len(ends); n++ {
-		moved[n] = len(out)
+}
+
+// applied makes edits, which are in order and apart, and returns the answer with
+// the new ends of its pieces. What takes the place of bytes of several pieces
+// goes into the first of them.
+func applied(all []byte, ends []int, edits []edit) ([]byte, []int) {
+	out := make([]byte, 0, len(all)+64)
+	moved := slices.Clone(ends)
+	at, n := 0, 0 // bytes read, pieces that end before them
+	for _, e := range edits {
+		for ; n < len(ends) && ends[n] <= e.start; n++ {
+			moved[n] = len(out) + ends[n] - at
+		}
+		out = append(append(out, all[at:e.start]...), e.with...)
+		for ; n < len(ends) && ends[n] < e.end; n++ {
+			moved[n] = len(out)
+		}
+		at = e.end
 	}
-	return out, moved
+	for ; n < len(ends); n++ {
+		moved[n] = len(out) + ends[n] - at
+	}
+	return append(out, all[at:]...), moved
 }
 
 func wholePath[T string | []byte](s T, start, end int) bool {

@@ -285,6 +285,23 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// SDKs wait before they try again also where the answer does not ask for it.
+func TestFullSpeedAsksForNoWait(t *testing.T) {
+	var list []store.Exchange
+	for i, status := range []int{529, 400, 503} {
+		x := exchange(int64(i+1), chat("user", strconv.Itoa(status)), "{}")
+		x.Status = status
+		list = append(list, x)
+	}
+	list[2].Answer = []store.Field{{Name: "X-Should-Retry", Value: "false"}}
+	_, addr := serveMock(t, MockOptions{}, list...)
+	for i, want := range []string{"1", "", ""} {
+		if a := ask(t, addr, "POST", chatPath, string(list[i].Body)); a.status != list[i].Status || a.header.Get("Retry-After-Ms") != want {
+			t.Errorf("%d: %v", a.status, a.header)
+		}
+	}
+}
+
 func TestRecordedPaceKeepsRetryAfter(t *testing.T) {
 	x := exchange(1, chat("user", "hi"))
 	x.Status, x.Answer = 429, []store.Field{{Name: "Retry-After", Value: "20"}}
