@@ -12,8 +12,8 @@ import (
 // checkLLM says what went wrong between the agent and the model. What a later
 // try made good is a note.
 func checkLLM(ctx context.Context, l *look, _ *checkOptions, report func(Finding)) error {
-	all := exchanges{session: l.Session}
-	if _, err := all.extend(ctx); err != nil {
+	all, err := l.exchanges(ctx)
+	if err != nil {
 		return err
 	}
 	for i := range all.list {

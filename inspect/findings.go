@@ -14,7 +14,7 @@ const checkedAtOnce = 20_000
 func findingsOf(ctx context.Context, l *look) ([]Finding, error) {
 	var list []Finding
 	session := *l.Session
-	own := &look{Path: l.Path, DB: l.DB, Session: &session, Dialect: l.Dialect}
+	own := &look{Path: l.Path, DB: l.DB, Session: &session, Dialect: l.Dialect, llm: l.llm}
 	for _, c := range checkers {
 		err := c.run(ctx, own, &checkOptions{Level: LevelWarning}, func(f Finding) {
 			if f.Level.below(LevelWarning) {

@@ -40,7 +40,20 @@ type look struct {
 	Session *store.Session
 	Dialect *dialect.Dialect
 
-	several bool // the recording holds other sessions too
+	several bool       // the recording holds other sessions too
+	llm     *exchanges // read already; see exchanges
+}
+
+// exchanges reads the LLM exchanges of the session, once.
+func (l *look) exchanges(ctx context.Context) (*exchanges, error) {
+	if l.llm == nil {
+		x := &exchanges{session: l.Session}
+		if _, err := x.extend(ctx); err != nil {
+			return nil, err
+		}
+		l.llm = x
+	}
+	return l.llm, nil
 }
 
 // openLook opens the session of path that sel names (see store.DB.Find).

@@ -102,7 +102,7 @@ func (a *attributes) text(key, s string) {
 }
 
 func textValue(s string) otlpValue {
-	s = strings.ToValidUTF8(s, "\ufffd") // protobuf strings are UTF-8
+	s = strings.Clone(strings.ToValidUTF8(s, "\ufffd")) // protobuf strings are UTF-8; a body must not live as long as its span
 	return otlpValue{String: &s}
 }
 

@@ -160,21 +160,21 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 	if err != nil {
 		return err
 	}
+	llm, err := l.exchanges(ctx)
+	if err != nil {
+		return err
+	}
 	found, err := findingCount(ctx, l)
 	if err != nil {
 		return err
 	}
 	outcome := t.Outcome(found)
-	llm := exchanges{session: l.Session}
-	if _, err := llm.extend(ctx); err != nil {
-		return err
-	}
 	if o.JSON {
 		j := outcomeJSON(l, t, outcome)
-		j.Exchanges = exchangeCounts(&llm)
+		j.Exchanges = exchangeCounts(llm)
 		p.json(j)
 	} else {
-		for _, line := range append(outcomeLines(l, outcome), exchangesLine(l, &llm)...) {
+		for _, line := range append(outcomeLines(l, outcome), exchangesLine(l, llm)...) {
 			p.line(line)
 		}
 	}

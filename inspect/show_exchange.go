@@ -73,8 +73,8 @@ func exchangesLine(l *look, e *exchanges) []line {
 
 // showExchanges prints the table of exchanges, or one JSON object each.
 func showExchanges(ctx context.Context, p *printer, l *look, o showOptions) error {
-	all := exchanges{session: l.Session}
-	if _, err := all.extend(ctx); err != nil {
+	all, err := l.exchanges(ctx)
+	if err != nil {
 		return err
 	}
 	list := all.list
@@ -126,7 +126,7 @@ func showExchange(ctx context.Context, p *printer, l *look, o showOptions) error
 	case o.JSON:
 		p.json(wholeJSON(&full))
 	default:
-		for _, row := range exchangeText(&full, side, nil, p.term.Width) {
+		for _, row := range exchangeText(&full, exchangeLook{side: side, width: p.term.Width}) {
 			p.line(row)
 		}
 	}
@@ -181,11 +181,23 @@ func wholeJSON(full *store.Exchange) jsonExchange {
 	return j
 }
 
+// exchangeLook says how an exchange is shown for reading.
+type exchangeLook struct {
+	side  string // "request", "answer", or "" for both
+	fresh []int  // only these messages of the request; nil is all
+	bare  bool   // without headers
+	width int
+}
+
 // exchangeText is one exchange for reading: what was asked with its header, and
-// what was answered. Where fresh is not nil, only these messages of the request
-// are told.
-func exchangeText(full *store.Exchange, side string, fresh []int, width int) []line {
+// what was answered.
+func exchangeText(full *store.Exchange, o exchangeLook) []line {
 	x := wholeExchange(full)
+	side, width := o.side, o.width
+	fields := fieldLines
+	if o.bare {
+		fields = func([]store.Field) []line { return nil }
+	}
 	r := &x.Told
 	h := &x.Head
 	var out []line
@@ -194,9 +206,9 @@ func exchangeText(full *store.Exchange, side string, fresh []int, width int) []l
 		out = append(out,
 			line{{fmt.Sprintf("exchange %d", h.Number), toneStrong}, {fmt.Sprintf("  after frame %d, at %s, %s", h.After, clock(h.Time), strings.Join(nonEmpty(route, h.Proto), ", ")), toneDim}},
 			line{{h.Method + " ", toneDim}, {h.URL, toneIn}})
-		out = append(out, fieldLines(h.Header)...)
+		out = append(out, fields(h.Header)...)
 		out = append(out, nil)
-		out = append(out, askedText(r, llm.Decoded(full.Body, full.Header), fresh, width)...)
+		out = append(out, askedText(r, llm.Decoded(full.Body, full.Header), o.fresh, width)...)
 	}
 	if side != "request" {
 		said, t := x.outcome()
@@ -208,10 +220,10 @@ func exchangeText(full *store.Exchange, side string, fresh []int, width int) []l
 			l = l.add(toneDim, fmt.Sprintf("  %s in %s", size(h.Received), count(n, "piece")))
 		}
 		out = append(out, l)
-		out = append(out, fieldLines(h.Answer)...)
+		out = append(out, fields(h.Answer)...)
 		out = append(out, nil)
 		out = append(out, answerText(x, llm.Decoded(llm.AnswerBody(*full), full.Answer), width)...)
-		out = append(out, fieldLines(h.Trailer)...)
+		out = append(out, fields(h.Trailer)...)
 	}
 	return out
 }

@@ -47,13 +47,12 @@ type jsonModel struct {
 // modelsOf counts the exchanges that a filter chooses, by model and server, most
 // first; f may be nil.
 func modelsOf(ctx context.Context, l *look, t *transcript.Transcript, f *transcript.Filter) ([]*modelStats, error) {
-	all := exchanges{session: l.Session}
-	if _, err := all.extend(ctx); err != nil {
+	all, err := l.exchanges(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var chosen map[int64]bool
 	if f != nil && len(all.list) > 0 {
-		var err error
 		if chosen, err = chosenExchanges(ctx, t, f); err != nil {
 			return nil, err
 		}

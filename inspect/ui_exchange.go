@@ -79,7 +79,7 @@ func (d *exchangeDetail) setMode(mode string) {
 	answer := llm.Decoded(llm.AnswerBody(d.full), d.full.Answer)
 	switch mode {
 	case "read":
-		d.pane.rows = hangingRows(exchangeText(&d.full, "", d.fresh, 0))
+		d.pane.rows = hangingRows(exchangeText(&d.full, exchangeLook{fresh: d.fresh, bare: true}))
 	case "request":
 		d.showTree(request)
 	case "answer":
