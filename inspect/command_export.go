@@ -100,13 +100,18 @@ func newImport() *cobra.Command {
 		Long: `Read sessions into a database: from text files, from other databases, and from
 the logs of simple line tees, one object a line with "dir" (c2s, s2c or err),
 "line" and perhaps "t_ms". "-" reads stdin. Each file comes in whole or not at
-all. Prints number and name of each session; with --json, one object each: id,
-uid, name, file.`,
+all. Secrets are taken out first, as proxy does, unless the session was recorded
+with --no-redact. Prints number and name of each session; with --json, one
+object each: id, uid, name, file.`,
 		Example: `  agentrec import run.agentrec
   agentrec import --db all.db ci/*.agentrec`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Files, o.In, o.Out = args, cmd.InOrStdin(), cmd.OutOrStdout()
+			o.Files, o.In, o.Out, o.Err, o.Environ = args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Environ()
+			var err error
+			if o.DotEnv, err = readDotEnv(); err != nil {
+				return err
+			}
 			if o.DB == "" {
 				o.DB = fileArg(nil)
 			}
@@ -115,5 +120,6 @@ uid, name, file.`,
 	}
 	cmd.Flags().StringVar(&o.DB, "db", "", "the database (default $AGENTREC_DB, else session.db)")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a session")
+	cmd.Flags().BoolVar(&o.NoRedact, "no-redact", false, "keep secrets as they are")
 	return cmd
 }

@@ -33,34 +33,43 @@ func forOthers(ctx context.Context, db, temp *store.DB, list []*store.Session, o
 }
 
 func forOther(ctx context.Context, temp *store.DB, s *store.Session, key []byte, o exportOptions) (own *store.Session, done store.Rewritten, err error) {
-	d, err := transcript.DialectOf(ctx, s, o.Dialect)
-	if err != nil {
-		return nil, done, err
+	own, done, tokens, err := withoutSecrets(ctx, temp, s, o.Dialect, !o.NoRedact, redact.Options{Key: key, Environ: o.Environ, DotEnv: o.DotEnv})
+	if err != nil || own == s && !tokens {
+		return s, done, err
 	}
-	r, err := redact.New(redact.Options{Key: key, Environ: o.Environ, DotEnv: o.DotEnv})
+	if own == s {
+		copies, err := temp.Copy(ctx, s)
+		if err != nil {
+			return nil, done, err
+		}
+		own = copies[0]
+	}
+	return own, done, numberTokens(ctx, temp, own)
+}
+
+// withoutSecrets returns a copy of a session in temp from which its secrets are
+// taken, s itself when it has none or want is false; how much held secrets, and
+// whether there are tokens.
+func withoutSecrets(ctx context.Context, temp *store.DB, s *store.Session, table string, want bool, by redact.Options) (own *store.Session, done store.Rewritten, tokens bool, err error) {
+	d, err := transcript.DialectOf(ctx, s, table)
 	if err != nil {
-		return nil, done, err
+		return nil, done, false, err
+	}
+	r, err := redact.New(by)
+	if err != nil {
+		return nil, done, false, err
 	}
 	r.SetDialect(d)
 	secrets, tokens, err := sensitive(ctx, s, r)
-	if err != nil {
-		return nil, done, err
-	}
-	secrets = secrets && !o.NoRedact
-	if !secrets && !tokens {
-		return s, done, nil
+	if err != nil || !secrets || !want {
+		return s, done, tokens, err
 	}
 	copies, err := temp.Copy(ctx, s)
 	if err != nil {
-		return nil, done, err
+		return nil, done, tokens, err
 	}
-	own = copies[0]
-	if secrets {
-		if done, _, err = redactSession(ctx, temp, own, r, d); err != nil {
-			return nil, done, err
-		}
-	}
-	return own, done, numberTokens(ctx, temp, own)
+	done, _, err = redactSession(ctx, temp, copies[0], r, d)
+	return copies[0], done, true, err
 }
 
 // sensitive reports whether there are secrets or tokens in a session.

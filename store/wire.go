@@ -43,7 +43,7 @@ func (db *DB) readWire(ctx context.Context, r io.Reader, name string) error {
 	for _, ext := range []string{".ndjson", ".jsonl", ".wire"} {
 		base = strings.TrimSuffix(base, ext)
 	}
-	w, err := db.Begin(ctx, Start{Name: base, Unredacted: true})
+	w, err := db.Begin(ctx, Start{Name: base})
 	if err != nil {
 		return err
 	}
