@@ -102,7 +102,7 @@ see agentrec help settings.`,
 	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(replay.With{Record: recordInto, Onto: inspect.Onto, Version: version()}), inspect.Commands()} {
 		root.AddCommand(list...)
 	}
-	root.AddCommand(newLLM(replay.LLMCommands()))
+	root.AddCommand(newLLM(record.LLMCommands(), replay.LLMCommands()))
 	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -108,7 +108,7 @@ func lookPath(path, name string) (string, error) {
 // buildSamples builds the sample programs into dir.
 func buildSamples(t *testing.T, dir string) {
 	t.Helper()
-	for _, name := range []string{"agent", "client"} {
+	for _, name := range []string{"agent", "client", "model"} {
 		if _, err := os.Stat(filepath.Join("samples", name)); err != nil {
 			continue
 		}

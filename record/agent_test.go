@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -88,6 +90,41 @@ func agent(mode string, args []string) int {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		fmt.Println(os.Getpid())
 		time.Sleep(time.Minute)
+	case "ask", "ask-leave", "ask-proxy": // asks its model and writes the answer as it comes
+		base := os.Getenv("OPENAI_BASE_URL")
+		if mode == "ask-proxy" {
+			base = args[0] + "/v1"
+		}
+		answer, err := question(base)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "ask:", err)
+			return 1
+		}
+		defer answer.Body.Close()
+		if mode == "ask-leave" {
+			io.CopyN(os.Stdout, answer.Body, int64(len("first\n")))
+			return 7
+		}
+		if _, err := io.Copy(os.Stdout, answer.Body); err != nil {
+			fmt.Fprintln(os.Stderr, "ask:", err)
+			return 1
+		}
+	case "ask-child": // has a child ask, and leaves before it is done
+		self, err := os.Executable()
+		if err != nil {
+			return 1
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			return 1
+		}
+		cmd := exec.Command(self, args...)
+		cmd.Env = append(os.Environ(), agentMode+"=ask")
+		cmd.Stdout = w
+		if err := cmd.Start(); err != nil {
+			return 1
+		}
+		io.CopyN(os.Stdout, r, int64(len("first\n")))
 	case "noise": // fills stderr, then says that stdout works
 		for range n {
 			fmt.Fprintln(os.Stderr, strings.Repeat("x", 1000))
@@ -95,4 +132,28 @@ func agent(mode string, args []string) int {
 		fmt.Println("done")
 	}
 	return 0
+}
+
+// question asks a model at a base URL, through the proxy that the environment
+// names, wherever the model is.
+func question(base string) (*http.Response, error) {
+	proxy := func(*http.Request) (*url.URL, error) {
+		if p := os.Getenv("HTTP_PROXY"); p != "" {
+			return url.Parse(p)
+		}
+		return nil, nil
+	}
+	c := http.Client{Transport: &http.Transport{Proxy: proxy}}
+	return c.Post(base+"/chat/completions", "text/plain", strings.NewReader("question"))
+}
+
+// ask returns the whole answer of a model.
+func ask(base string) (string, error) {
+	answer, err := question(base)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	return string(b), err
 }

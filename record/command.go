@@ -23,6 +23,7 @@ func Commands() []*cobra.Command { return []*cobra.Command{newProxy(), newShim()
 func newProxy() *cobra.Command {
 	var o Options
 	var tags []string
+	var route string
 	cmd := &cobra.Command{
 		Use:   "proxy [flags] {[--] CMD [ARGS...] | --listen ADDR --connect ADDR}",
 		Short: "Run an agent and record what passes between it and its client",
@@ -33,10 +34,22 @@ With --listen and --connect it stands between clients and an agent on TCP or Uni
 sockets instead, until it is interrupted; each connection becomes a session. An
 address is HOST:PORT, :PORT for this machine only, or unix:PATH.
 
+With --llm the requests that the agent sends to its model are recorded as well.
+base-url sets the variables by which programs find a model's API (OPENAI_BASE_URL
+and the like) to an address of agentrec's; a base URL that is set already, there
+or in .env, is where the requests then go. mitm makes agentrec the agent's proxy,
+with certificates that live as long as the session, for agents that ignore these
+variables: requests to the known hosts of models, and to those that --llm-host
+names (NAME, *.SUFFIX or address, with :PORT if only that is meant), are recorded,
+everything else passes unread. Both reach the model by the proxy that agentrec's
+own environment names, if any.
+
 Exit statuses: the agent's own (it dies by the signal that ended the agent);
 125 agentrec could not record, 126 CMD cannot be executed, 127 CMD was not found.`,
 		Example: `  agentrec proxy -- phi serve
   agentrec proxy --db runs.db --name login --tag ci=1234 -- node agent.js --stdio
+  agentrec proxy --llm base-url -- phi serve
+  agentrec proxy --llm mitm --llm-host llm.example.com -- pi --mode rpc
   agentrec proxy --listen :7000 --connect 127.0.0.1:7001`,
 		Args: func(_ *cobra.Command, args []string) error {
 			sockets := o.Listen != "" || o.Connect != ""
@@ -45,18 +58,23 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 				return errors.New("--listen and --connect go together: agentrec proxy --listen ADDR --connect ADDR")
 			case sockets && len(args) > 0:
 				return errors.New("with --listen and --connect the agent runs already: leave CMD out")
+			case sockets && route != "":
+				return errors.New("with --listen and --connect the agent runs already: for --llm give its CMD, or see agentrec llm record")
 			case !sockets && len(args) == 0:
 				return errors.New("name the agent's command, as in: agentrec proxy -- phi serve")
 			}
 			return nil
 		},
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o.Version = cmd.Root().Version
+			o.Version, o.LLM = cmd.Root().Version, store.Route(route)
 			if o.Tags, err = parseTags(tags); err != nil {
 				return err
 			}
 			if err := store.CheckName(o.Name); err != nil {
 				return fmt.Errorf("--name: %w", err)
+			}
+			if err = o.checkLLM(); err != nil {
+				return err
 			}
 			return o.check()
 		},
@@ -72,15 +90,23 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.DB, "db", defaultDB(), "record into the database `FILE`; default $AGENTREC_DB")
-	f.StringVar(&o.Name, "name", "", "name of the session")
-	f.StringArrayVar(&tags, "tag", nil, "tag of the session, `KEY=VALUE`; may be repeated")
+	o.flags(cmd, &tags)
 	f.StringVar(&o.Dialect, "dialect", "", "`DIALECT` of the agent, a table file, or a folder of tables; default: the first frames decide")
-	f.StringArrayVar(&o.Rules, "redact", nil, "regular expression `RULE`: what it matches is a secret; may be repeated")
+	f.StringVar(&route, "llm", "", "record model traffic by the `ROUTE` base-url or mitm")
+	f.StringArrayVar(&o.LLMHosts, "llm-host", nil, "`HOST` of a model, for mitm; may be repeated")
 	f.StringVar(&o.Listen, "listen", "", "accept clients at `ADDR`")
 	f.StringVar(&o.Connect, "connect", "", "connect them to the agent at `ADDR`")
-	f.BoolVar(&o.NoRedact, "no-redact", false, "store secrets as they are; the session says so")
 	return cmd
+}
+
+// flags adds what every recorder takes.
+func (o *Options) flags(cmd *cobra.Command, tags *[]string) {
+	f := cmd.Flags()
+	f.StringVar(&o.DB, "db", defaultDB(), "record into the database `FILE`; default $AGENTREC_DB")
+	f.StringVar(&o.Name, "name", "", "name of the session")
+	f.StringArrayVar(tags, "tag", nil, "tag of the session, `KEY=VALUE`; may be repeated")
+	f.StringArrayVar(&o.Rules, "redact", nil, "regular expression `RULE`: what it matches is a secret; may be repeated")
+	f.BoolVar(&o.NoRedact, "no-redact", false, "store secrets as they are; the session says so")
 }
 
 // check refuses a dialect or a rule that cannot be used, and makes the name of

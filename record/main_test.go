@@ -69,9 +69,10 @@ func proxied(t testing.TB, db, mode string, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
+	binary := agentrec(t) // built before time counts
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, agentrec(t), append([]string{"proxy", "--db", db, "--", self}, args...)...)
+	cmd := exec.CommandContext(ctx, binary, append([]string{"proxy", "--db", db, "--", self}, args...)...)
 	cmd.Env = append(os.Environ(), agentMode+"="+mode)
 	cmd.WaitDelay = 5 * time.Second
 	return cmd

@@ -18,6 +18,7 @@ type proxy struct {
 	warn     *warner
 	signals  *signals
 	child    *child.Child
+	model    *model
 	pumps    [store.Streams]atomic.Pointer[pump]
 }
 
@@ -59,6 +60,7 @@ func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
 
 	exit := <-c.Exit()
 	p.drainPipes()
+	p.model.end(p.patience / 2)
 	close(quit)
 	<-guarded
 	p.tape.Event(store.Event{Kind: store.EventExit, Exit: &exit})

@@ -33,9 +33,12 @@ type Options struct {
 	Dialect  string   // name or file; "" is decided by the first frames
 	Rules    []string // regular expressions; what they match is a secret
 	NoRedact bool
+	LLM      store.Route   // how its model traffic is recorded, of Run: store.RouteBaseURL or store.RouteMITM; "" is not
+	LLMHosts []string      // patterns of hosts that are a model's, with store.RouteMITM, besides the known ones
 	Argv     []string      // the agent's command, of Run
-	Listen   string        // where clients connect, of Listen: unix:PATH, HOST:PORT or :PORT for this machine only
+	Listen   string        // where clients connect, of Listen and ListenLLM: unix:PATH, HOST:PORT or :PORT for this machine only
 	Connect  string        // where the agent is
+	Upstream string        // where the model's API is, of ListenLLM
 	Version  string        // of this agentrec, kept with the session
 	Patience time.Duration // how long an ending recorder may work on what is not in the database yet; 0 is a second
 	Stderr   io.Writer     // for people; nil is os.Stderr
@@ -99,10 +102,18 @@ func Run(_ context.Context, o Options) error {
 		p.tape = tape.None(start, err)
 		p.warn.say("nothing is recorded into %s: %v; forwarding goes on", o.DB, pathless(err))
 	}
-	exit, err := p.run(path, o.Argv, environ)
+	if p.model, err = o.model(p.tape); err != nil {
+		p.tape.Discard()
+		return Failure{Status: statusOwn, Err: err}
+	}
+	exit, err := p.run(path, o.Argv, p.model.env(environ))
 	if err != nil {
+		p.model.end(0)
 		p.tape.Discard()
 		return err
+	}
+	if hint := p.model.unused(); hint != "" {
+		p.warn.say("%s", hint)
 	}
 	return exit
 }

@@ -1,6 +1,7 @@
 // Command agent is a small agent server that speaks phi's bridge, version 1:
 // one JSON object a line on stdin and stdout. It needs no network and no model:
 // the words of a query decide what it does, so equal input gives equal output.
+// With -model a model decides instead, at OPENAI_BASE_URL.
 //
 //	count, reverse        uses that tool of its own
 //	weather, ...          calls a client's tool whose name holds the word
@@ -37,6 +38,10 @@ func main() {
 	flag.BoolVar(&h.letters, "letters", false, "stream letters, not words")
 	flag.BoolVar(&h.mute, "mute", false, "say nothing more once a turn has begun")
 	flag.Func("moody", "answer otherwise at every second start; `file` remembers", h.moody)
+	flag.BoolFunc("model", "ask the model at OPENAI_BASE_URL, with OPENAI_API_KEY", func(string) error {
+		h.model = newModel()
+		return nil
+	})
 	flag.Parse() // whatever follows, "serve" for instance, is of no interest
 	if *log {
 		fmt.Fprintf(os.Stderr, "sample agent: ready with %d tools\n", len(ownTools))
@@ -63,6 +68,7 @@ type request struct {
 type habits struct {
 	opening                       string
 	noTools, again, letters, mute bool
+	model                         *model // nil: the words of a query decide
 }
 
 // moody changes the answer when file exists, and makes or removes it.

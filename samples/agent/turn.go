@@ -23,6 +23,10 @@ func (a *agent) turn(req request) {
 	step("AfterUserInput")
 	step(map[string]any{"BeforeLlm": map[string]any{"messages": a.history[session], "tools": a.sorted()}})
 
+	if a.model != nil {
+		a.modelTurn(session, req.Query)
+		return
+	}
 	words := strings.FieldsFunc(req.Query, func(r rune) bool { return strings.ContainsRune(" ,.?!:;", r) })
 	if a.mute {
 		return
@@ -55,7 +59,7 @@ func (a *agent) turn(req request) {
 
 	answer := a.opening + req.Query
 	for _, t := range picked {
-		summary, outcome := a.call(t, req.Query, words)
+		summary, outcome := a.call(t, t.arguments(req.Query, words))
 		if outcome != "" {
 			a.send(`{"type":"done","seq":%d,"outcome":%s}`, a.seq, quote(outcome))
 			return
@@ -72,8 +76,7 @@ func (a *agent) turn(req request) {
 // call uses one tool. A client's tool is asked for with tool_call, and the
 // first tool_result is its answer, whatever its call_id. outcome is set when
 // the turn ends here instead.
-func (a *agent) call(t tool, query string, words []string) (summary, outcome string) {
-	args := t.arguments(query, words)
+func (a *agent) call(t tool, args map[string]string) (summary, outcome string) {
 	if t.run == nil {
 		// Held back to go out with the event below in one write: a client answers
 		// the call before it reads the event, and the two would cross.
@@ -81,7 +84,7 @@ func (a *agent) call(t tool, query string, words []string) (summary, outcome str
 	}
 	a.event("toolCallStarted", "tool_name", t.Name, "args_json", quote(args))
 	if t.run != nil {
-		summary = t.run(query)
+		summary = t.run(args["text"])
 	} else if summary, outcome = a.await(); outcome != "" {
 		return summary, outcome
 	}
