@@ -65,10 +65,10 @@ func TestLongSessionReadsTheScreenOnly(t *testing.T) {
 	}
 }
 
-// BenchmarkFirstScreen opens a recording of 200,000 frames and draws the first
+// BenchmarkFirstScreen opens a recording of a million frames and draws the first
 // screen.
 func BenchmarkFirstScreen(b *testing.B) {
-	path := long(b, 200_000)
+	path := long(b, 1_000_000)
 	screen := tcell.NewSimulationScreen("UTF-8")
 	if err := screen.Init(); err != nil {
 		b.Fatal(err)

@@ -32,7 +32,7 @@ func compareItems(ctx context.Context, a, b *transcript.Transcript) ([]couple, e
 	i, j := 0, 0
 	between := func(ai, bj int) {
 		from := j
-		for k, m := range align(coarseA[i:ai], coarseB[from:bj]) {
+		for k, m := range transcript.Align(coarseA[i:ai], coarseB[from:bj]) {
 			if m < 0 {
 				out = append(out, couple{a: i + k, b: -1})
 				continue
@@ -48,7 +48,7 @@ func compareItems(ctx context.Context, a, b *transcript.Transcript) ([]couple, e
 		}
 		i = ai
 	}
-	for k, m := range align(fineA, fineB) {
+	for k, m := range transcript.Align(fineA, fineB) {
 		if m < 0 {
 			continue
 		}

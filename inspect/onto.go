@@ -177,7 +177,7 @@ func layOnto(ctx context.Context, temp *store.DB, now, old *store.Session, d *di
 	if err := l.ids.reserve(ctx, d, old); err != nil {
 		return nil, err
 	}
-	if err := l.lay(align(a, b)); err != nil {
+	if err := l.lay(transcript.Align(a, b)); err != nil {
 		return nil, err
 	}
 	end := store.End{State: now.State, Reason: now.Reason, Ended: l.at + l.endGap(), Exit: now.Exit, Wire: now.Wire}

@@ -1,4 +1,4 @@
-package inspect
+package transcript
 
 import (
 	"math/rand/v2"
@@ -51,7 +51,7 @@ func FuzzAlign(f *testing.F) {
 		if len(a)+len(b) > 600 {
 			return
 		}
-		if got, want := checkMatch(t, a, b, align(a, b)), lcs(a, b); got != want {
+		if got, want := checkMatch(t, a, b, Align(a, b)), lcs(a, b); got != want {
 			t.Fatalf("%q and %q: %d pairs, want %d", a, b, got, want)
 		}
 	})
@@ -72,7 +72,7 @@ func TestAlignManyChanges(t *testing.T) {
 				a, b = append(a, v), append(b, v)
 			}
 		}
-		if got := checkMatch(t, a, b, align(a, b)); got < len(a)/3 {
+		if got := checkMatch(t, a, b, Align(a, b)); got < len(a)/3 {
 			t.Errorf("%s: only %d of %d paired", name, got, len(a))
 		}
 	}

@@ -1,14 +1,14 @@
-package inspect
+package transcript
 
 import "sort"
 
-// align pairs equal elements of a and b without crossings, as many as it can:
+// Align pairs equal elements of a and b without crossings, as many as it can:
 // the result has for each element of a the index of its partner in b, or -1.
 // It is a longest common subsequence when a and b differ in few places (Myers),
 // and else one between anchors, the elements that occur once in both
 // (patience). Time stays near linear for recordings of the same conversation,
 // and is bounded for any two.
-func align[T comparable](a, b []T) []int {
+func Align[T comparable](a, b []T) []int {
 	match := make([]int, len(a))
 	for i := range match {
 		match[i] = -1
