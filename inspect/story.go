@@ -18,6 +18,12 @@ type story struct {
 	err    error                  // why it could not be derived
 	busy   int                    // searches that read t: it must not grow meanwhile
 
+	// behind does work on another goroutine, and then what follows on the one
+	// that draws, which looks for growth again when that says so
+	behind   func(work func(), then func() bool)
+	fetching bool
+	fetched  *transcript.Growth // nil when there is nothing to be taken in
+
 	indexing sync.Mutex
 	text     *transcript.Text // nil until something was searched for
 }
@@ -121,11 +127,36 @@ func (s *story) growFrames() bool {
 		s.fail(s.look.Session.Refresh(s.ctx))
 		return s.look.Session.Count() != before
 	}
-	grown, err := s.t.Extend(s.ctx)
-	s.fail(err)
-	state := s.look.Session.State
+	g := s.fetched
+	if g == nil {
+		s.fetch()
+		return false
+	}
+	s.fetched = nil
+	changed := s.t.Take(g)
 	*s.look.Session = *s.t.Session
-	return grown || state != s.look.Session.State
+	if g.More() {
+		s.fetch()
+	}
+	return changed
+}
+
+// fetch reads behind the views what has been recorded since; the next grow
+// takes it in.
+func (s *story) fetch() {
+	if s.fetching {
+		return
+	}
+	s.fetching = true
+	t := s.t
+	var g *transcript.Growth
+	var err error
+	s.behind(func() { g, err = t.Fetch(s.ctx) }, func() bool {
+		s.fetching = false
+		s.fail(err)
+		s.fetched = g
+		return g != nil
+	})
 }
 
 func (s *story) fail(err error) {

@@ -106,7 +106,7 @@ func TestFollowExchange(t *testing.T) {
 	open.Pieces = x.Pieces[:2]
 	w.Exchange(open)
 	commit()
-	if !d.tick() {
+	if !d.grows() {
 		t.Error("news went unnoticed")
 	}
 	d.wants("answer    Hello, ready.")
@@ -114,11 +114,11 @@ func TestFollowExchange(t *testing.T) {
 	w.Exchange(x)
 	w.Frame(phiSteps[4].stream, 6*time.Millisecond, []byte(phiSteps[4].raw), store.LF)
 	commit()
-	if !d.tick() {
+	if !d.grows() {
 		t.Error("the end went unnoticed")
 	}
 	d.wants("300µs  21    5").keys("1").wants("300µs 200 21→5 Hello, ready.", "← text")
-	if d.tick() {
+	if d.grows() {
 		t.Error("news where there was none")
 	}
 	if err := w.Close(ctx, store.End{State: store.Closed, Wire: [store.Streams]int64{-1, -1, -1}}); err != nil {

@@ -47,6 +47,16 @@ func (u *ui) openSessionAt(s *store.Session, seq int64) error {
 	ctx, cancel := context.WithCancel(u.ctx)
 	own := *s
 	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: seq, goal: "timeline"}
+	su.story.behind = func(work func(), then func() bool) {
+		u.workers.Go(func() {
+			work()
+			u.post(func() {
+				if then() && ctx.Err() == nil {
+					u.tick()
+				}
+			})
+		})
+	}
 	type derived struct {
 		t   *transcript.Transcript
 		llm *exchanges

@@ -50,16 +50,35 @@ func drive(t *testing.T, path string, w, h int) *driven {
 	return d
 }
 
-// settle does posted work until none has come for a moment.
+// settle does posted work until nothing works behind the screen any more.
 func (d *driven) settle() *driven {
-	for {
-		select {
-		case f := <-d.posts:
-			f()
-		case <-time.After(50 * time.Millisecond):
-			return d
+	for worked := true; worked; {
+		worked = false
+		idle := make(chan struct{})
+		go func() {
+			d.workers.Wait()
+			close(idle)
+		}()
+		for waiting := true; waiting; {
+			select {
+			case f := <-d.posts:
+				f()
+				worked = true
+			case <-idle:
+				waiting = false
+			}
 		}
 	}
+	return d
+}
+
+// grows lets the UI look for what has been recorded since and reports whether
+// that changed the screen.
+func (d *driven) grows() bool {
+	before := strings.Join(d.rows(), "\n")
+	d.tick()
+	d.settle()
+	return strings.Join(d.rows(), "\n") != before
 }
 
 // keys presses keys, as keyName spells them, and draws after each.
@@ -291,22 +310,22 @@ func TestFollow(t *testing.T) {
 	d.settle()
 	d.wants("recording").keys("Enter", "G").wants("following", "Say hello")
 	add(phiSteps[4:6])
-	if !d.tick() {
+	if !d.grows() {
 		t.Error("news went unnoticed")
 	}
 	d.wants("x2 Hello, ready.")
-	if d.tick() {
+	if d.grows() {
 		t.Error("news where there was none")
 	}
 	d.keys("3", "G")
 	add(phiSteps[6:])
-	d.tick()
+	d.grows()
 	d.wants("13/13", "done")
 	exit := store.Exit{Code: 3}
 	if err := w.Close(ctx, store.End{State: store.Closed, Exit: &exit, Wire: [store.Streams]int64{-1, -1, -1}}); err != nil {
 		t.Fatal(err)
 	}
-	d.tick()
+	d.grows()
 	d.wants("exit status 3")
 }
 

@@ -13,27 +13,44 @@ import (
 // newExchanges returns the heads of the exchanges that have been stored since,
 // brings the ones at hand up to date, and reports whether that changed any.
 func (t *Transcript) newExchanges(ctx context.Context) (list []store.Exchange, changed bool, err error) {
-	if t.Session.Exchanged == 0 {
-		return nil, false, nil
+	heads, err := t.heads(ctx, t.Session)
+	if err != nil {
+		return nil, false, err
 	}
-	if n := int64(len(t.Exchanges)); n > 0 && n == t.Session.Exchanged && !t.anyOpen() {
-		return nil, false, nil
-	}
-	i := 0
-	for x, err := range t.Session.ExchangeHeads(ctx) {
-		if err != nil {
-			return nil, changed, fmt.Errorf("reading the exchanges of session %d: %w", t.Session.ID, err)
-		}
-		if i < len(t.Exchanges) {
-			old := &t.Exchanges[i]
-			changed = changed || old.End != x.End || old.Status != x.Status || old.Received != x.Received
-			*old = x
-		} else {
-			list = append(list, x)
-		}
-		i++
-	}
+	list, changed = t.update(heads)
 	return list, changed, nil
+}
+
+// heads reads the heads of all exchanges; none where nothing can be new.
+func (t *Transcript) heads(ctx context.Context, s *store.Session) ([]store.Exchange, error) {
+	if s.Exchanged == 0 {
+		return nil, nil
+	}
+	if n := int64(len(t.Exchanges)); n > 0 && n == s.Exchanged && !t.anyOpen() {
+		return nil, nil
+	}
+	var list []store.Exchange
+	for x, err := range s.ExchangeHeads(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("reading the exchanges of session %d: %w", s.ID, err)
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// update brings the exchanges at hand up to date and returns the heads of those
+// that are new.
+func (t *Transcript) update(heads []store.Exchange) (fresh []store.Exchange, changed bool) {
+	for i, x := range heads {
+		if i >= len(t.Exchanges) {
+			return heads[i:], changed
+		}
+		old := &t.Exchanges[i]
+		changed = changed || old.End != x.End || old.Status != x.Status || old.Received != x.Received
+		*old = x
+	}
+	return nil, changed
 }
 
 func (t *Transcript) anyOpen() bool {

@@ -334,3 +334,74 @@ func TestCallOverWhenAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowth: growing by Fetch and Take, in steps of any size, gives what one
+// step gives, and Fetch changes nothing.
+func TestGrowth(t *testing.T) {
+	ctx := context.Background()
+	lines := wire(t, "testdata/wire/acp__ts24-client__ts24-rich-agent.wire.ndjson")
+	for range 40 {
+		lines = append(lines, lines[:120]...) // more than one growth holds
+	}
+	want := dump(t, build(t, "acp", lines))
+	db, err := store.OpenTemp(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	w, err := db.Begin(ctx, store.Start{Started: time.Unix(1700000000, 0), Argv: []string{"agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dialect.Builtin("acp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Find(ctx, "last")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := Build(ctx, s, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grow := func() (steps int) {
+		for {
+			before := len(tr.Entries)
+			g, err := tr.Fetch(ctx)
+			if err != nil || len(tr.Entries) != before {
+				t.Fatal(len(tr.Entries)-before, err)
+			}
+			if steps++; !tr.Take(g) && g.More() {
+				t.Fatal("more, and nothing now")
+			}
+			if !g.More() {
+				return steps
+			}
+		}
+	}
+	for i, l := range lines {
+		stream := map[string]store.Stream{"c2s": store.In, "s2c": store.Out, "err": store.Err}[l.Dir]
+		w.Frame(stream, time.Duration(l.T*1000)*time.Microsecond, []byte(l.Line), store.LF)
+		if i == 7 || i == 300 {
+			if err := w.Commit(ctx, nil); err != nil {
+				t.Fatal(err)
+			}
+			if grow(); len(tr.Entries) != i+1 {
+				t.Fatalf("%d frames of %d", len(tr.Entries), i+1)
+			}
+		}
+	}
+	if err := w.Close(ctx, store.End{State: store.Closed, Exit: &store.Exit{}}); err != nil {
+		t.Fatal(err)
+	}
+	if steps := grow(); steps < 2 || tr.Session.State != store.Closed {
+		t.Errorf("%d steps, then %s", steps, tr.Session.State)
+	}
+	if got := dump(t, tr); got != want {
+		t.Error(firstDifference(want, got))
+	}
+	if g, err := tr.Fetch(ctx); err != nil || tr.Take(g) {
+		t.Error("something new where there is none", err)
+	}
+}
