@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -84,6 +86,36 @@ func sameExchange(got, want Exchange) error {
 	return nil
 }
 
+// documentedHash computes the hash of an exchange as TEXTFORM.md words it.
+func documentedHash(x Exchange) [32]byte {
+	var b []byte
+	var add func(list ...any)
+	add = func(list ...any) {
+		for _, v := range list {
+			switch v := v.(type) {
+			case int64:
+				b = binary.BigEndian.AppendUint64(b, uint64(v))
+			case time.Duration:
+				add(max(0, (v - x.Time).Microseconds()))
+			case string:
+				add(int64(len(v)))
+				b = append(b, v...)
+			case []Field:
+				add(int64(len(v)))
+				for _, f := range v {
+					add(f.Name, f.Value)
+				}
+			}
+		}
+	}
+	add(x.After, string(x.Route), x.Proto, x.Method, x.URL, x.Header, string(x.Body), int64(x.Status), x.Answered, x.Answer, int64(len(x.Pieces)))
+	for _, p := range x.Pieces {
+		add(p.Time, string(p.Bytes))
+	}
+	add(x.Trailer, string(x.End), x.Ended, x.Error, x.Omitted)
+	return sha256.Sum256(b)
+}
+
 // holdsExchanges sees that the session has exactly the exchanges want, by every
 // way of reading them.
 func holdsExchanges(t *testing.T, db *DB, id int64, want []Exchange) *Session {
@@ -105,6 +137,7 @@ func holdsExchanges(t *testing.T, db *DB, id int64, want []Exchange) *Session {
 	}
 	i := 0
 	var bytes int64
+	var proof Chain
 	for x, err := range s.Exchanges(ctx) {
 		if err != nil {
 			t.Fatal(err)
@@ -113,6 +146,8 @@ func holdsExchanges(t *testing.T, db *DB, id int64, want []Exchange) *Session {
 			t.Fatalf("there is an exchange %d more than the %d expected", x.Number, len(want))
 		}
 		bytes += x.Sent + x.Received
+		hash := documentedHash(plain(x))
+		proof.Hash = sha256.Sum256(append(proof.Hash[:], hash[:]...))
 		if err := sameExchange(plain(x), plain(want[i])); err != nil {
 			t.Fatal(err)
 		}
@@ -120,6 +155,9 @@ func holdsExchanges(t *testing.T, db *DB, id int64, want []Exchange) *Session {
 	}
 	if i != len(want) || s.Exchanged != int64(i) || s.ExchangedBytes != bytes {
 		t.Fatalf("read %d exchanges, want %d; the session counts %d of %d bytes, read %d", i, len(want), s.Exchanged, s.ExchangedBytes, bytes)
+	}
+	if proof.Hash != s.exchangeChain.Hash {
+		t.Error("the proof of the exchanges is not what TEXTFORM.md says")
 	}
 	i = 0
 	for x, err := range s.ExchangeHeads(ctx) {

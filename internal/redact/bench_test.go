@@ -111,7 +111,7 @@ func BenchmarkExchange(b *testing.B) {
 	b.Run("settled", func(b *testing.B) {
 		b.SetBytes(int64(len(answer)))
 		for b.Loop() {
-			Settled(answer)
+			Settled(nil, list)
 		}
 	})
 }

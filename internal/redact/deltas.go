@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"agentrec/internal/dialect"
+	"agentrec/store"
 
 	"github.com/tidwall/gjson"
 )
@@ -175,10 +176,43 @@ func (r *Redactor) splitEdits(answer []byte) []edit {
 	return out
 }
 
-// Settled returns how much of the beginning of an answer that goes on can be
+// Settled returns the beginning of an answer that goes on, as far as it can be
 // redacted and stored: whole lines, less the events that hold the beginning of
-// a word, which may be one of a secret, that the next event goes on with.
-func Settled(answer []byte) int {
+// a word, which may be one of a secret, that the next event goes on with. Of a
+// compressed answer, as its header says, there is none.
+func Settled(header []store.Field, pieces []store.Piece) []store.Piece {
+	if Encoded(header) {
+		return nil
+	}
+	end := 0
+	if n := length(pieces); n <= longestDeltas {
+		joined, _ := join(pieces)
+		end = settled(joined)
+	} else {
+		for i := len(pieces) - 1; i >= 0 && end == 0; i-- {
+			n -= len(pieces[i].Bytes)
+			if at := bytes.LastIndexByte(pieces[i].Bytes, '\n'); at >= 0 {
+				end = n + at + 1
+			}
+		}
+	}
+	for i, p := range pieces {
+		if len(p.Bytes) < end {
+			end -= len(p.Bytes)
+			continue
+		}
+		pieces = slices.Clone(pieces[:i+1])
+		pieces[i].Bytes = p.Bytes[:end]
+		if end == 0 {
+			return pieces[:i]
+		}
+		return pieces
+	}
+	return pieces
+}
+
+// settled is how many bytes of an answer are settled.
+func settled(answer []byte) int {
 	end := bytes.LastIndexByte(answer, '\n') + 1
 	for _, g := range joinDeltas(answer[:end]) {
 		word := len(g.text)

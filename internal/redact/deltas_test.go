@@ -119,7 +119,7 @@ func TestSettled(t *testing.T) {
 	}
 	most := 0
 	for n := range len(answer) + 1 {
-		k := Settled([]byte(answer[:n]))
+		k := settled([]byte(answer[:n]))
 		if k < most || k > n {
 			t.Fatalf("of %d bytes %d are settled, before %d", n, k, most)
 		}
@@ -134,8 +134,42 @@ func TestSettled(t *testing.T) {
 		t.Errorf("of the whole answer only %d of %d bytes are settled", most, len(answer))
 	}
 	for text, want := range map[string]int{"": 0, "no line": 0, "a line\nand": 7, "data: {\"a\":\"b\"}\n\n": 17, "{\"a\":\"b\"}\n{\"a\":\"b\"}\n": 20} {
-		if got := Settled([]byte(text)); got != want {
+		if got := settled([]byte(text)); got != want {
 			t.Errorf("of %q %d bytes are settled, want %d", text, got, want)
 		}
+	}
+}
+
+// Settled pieces are the beginning of the pieces, the last one cut.
+func TestSettledPieces(t *testing.T) {
+	for _, c := range []struct {
+		list []string
+		want string
+	}{
+		{nil, "[]"},
+		{[]string{"a"}, "[]"},
+		{[]string{"a\n"}, `["a\n"]`},
+		{[]string{"a\nb"}, `["a\n"]`},
+		{[]string{"a", "\nb", "c"}, `["a" "\n"]`},
+		{[]string{"a", "\n", "c"}, `["a" "\n"]`},
+		{[]string{"a", "", "\n\n", "c\n", "d"}, `["a" "" "\n\n" "c\n"]`},
+		{[]string{strings.Repeat("x", longestDeltas) + "\n", "b\nc", "d"}, ""},
+	} {
+		list := pieces(c.list...)
+		got := fmt.Sprintf("%q", bytesOf(Settled(nil, list)))
+		if c.want == "" {
+			c.want = fmt.Sprintf("%q", []string{c.list[0], "b\n"})
+		}
+		if got != c.want {
+			t.Errorf("of %.60q this is settled: %.60s, want %.60s", c.list, got, c.want)
+		}
+		for i, p := range list {
+			if string(p.Bytes) != c.list[i] {
+				t.Errorf("piece %d has changed", i)
+			}
+		}
+	}
+	if got := Settled([]store.Field{{Name: "Content-Encoding", Value: "gzip"}}, pieces("a\n")); len(got) > 0 {
+		t.Errorf("of a compressed answer %q is settled", got)
 	}
 }

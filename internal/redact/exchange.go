@@ -23,30 +23,33 @@ var requestSecrets = func() dialect.Paths {
 // Exchange replaces the secrets of an LLM exchange: in headers, URL, bodies and
 // error. A secret of the answer may lie in several pieces: its token stands in
 // the first of them, and all pieces stay. A content-length that fitted still
-// fits. Slices and bytes of x that others hold stay as they are.
+// fits, and a compressed body that holds secrets is stored uncompressed. Slices and bytes of x that others hold stay as they are.
 func (r *Redactor) Exchange(x *store.Exchange) {
 	x.URL = r.URL(x.URL)
 	x.Error = string(r.Text([]byte(x.Error)))
 	x.Header, x.Answer, x.Trailer = r.fields(x.Header), r.fields(x.Answer), r.fields(x.Trailer)
 
-	if form(x) {
+	request, answer := r.compressed(x)
+	switch {
+	case request:
+	case form(x):
 		x.SetBody([]byte(r.Query(string(x.Body))))
-	} else {
+	default:
 		x.SetBody(r.body(x.Body, nil))
 	}
-
-	joined, ends := join(x.Pieces)
-	now := r.body(joined, ends)
-	if bytes.Equal(now, joined) {
+	if answer {
 		return
 	}
-	pieces := slices.Clone(x.Pieces)
-	at := 0
-	for i, end := range ends {
-		pieces[i].Bytes = now[at:end:end]
-		at = end
+	if length(x.Pieces) > store.MaxRaw {
+		if edits := r.giantEdits(bytesOf(x.Pieces)...); len(edits) > 0 {
+			x.SetPieces(applyTo(x.Pieces, edits))
+		}
+		return
 	}
-	x.SetPieces(pieces)
+	joined, ends := join(x.Pieces)
+	if now := r.body(joined, ends); !bytes.Equal(now, joined) {
+		x.SetPieces(cut(now, ends, x.Pieces))
+	}
 }
 
 // form reports whether the request's body is written like a query.
@@ -56,12 +59,47 @@ func form(x *store.Exchange) bool {
 
 // join returns the bytes of all pieces, and where each ends.
 func join(pieces []store.Piece) (joined []byte, ends []int) {
-	ends = make([]int, len(pieces))
+	joined, ends = make([]byte, 0, length(pieces)), make([]int, len(pieces))
 	for i, p := range pieces {
 		joined = append(joined, p.Bytes...)
 		ends[i] = len(joined)
 	}
 	return joined, ends
+}
+
+func length(pieces []store.Piece) (n int) {
+	for _, p := range pieces {
+		n += len(p.Bytes)
+	}
+	return n
+}
+
+// applyTo is apply for text in pieces, of which those that no edit touches are
+// not copied.
+func applyTo(pieces []store.Piece, edits []edit) []store.Piece {
+	pieces = slices.Clone(pieces)
+	from := 0 // where the piece begins
+	for i := range pieces {
+		b := pieces[i].Bytes
+		end := from + len(b)
+		if len(edits) > 0 && edits[0].start < end {
+			var now []byte
+			at := from
+			for len(edits) > 0 && edits[0].start < end {
+				e := edits[0]
+				now = append(append(now, b[at-from:max(e.start, at)-from]...), e.with...)
+				at = min(e.end, end)
+				if e.end > end {
+					edits[0] = edit{start: end, end: e.end} // the rest of it
+					break
+				}
+				edits = edits[1:]
+			}
+			pieces[i].Bytes = append(now, b[at-from:]...)
+		}
+		from = end
+	}
+	return pieces
 }
 
 // ExchangeHit is a secret found in an exchange.
@@ -73,8 +111,15 @@ type ExchangeHit struct {
 // FindExchange returns the secrets in an exchange.
 func (r *Redactor) FindExchange(x *store.Exchange) []ExchangeHit {
 	var out []ExchangeHit
-	found := func(where string, s *search) {
-		if s != nil {
+	found := func(where string, paths dialect.Paths, text ...[]byte) {
+		if len(text) > 1 || len(text[0]) > store.MaxRaw {
+			for _, e := range r.giantEdits(text...) {
+				if start, end := NextToken(e.with); start >= 0 {
+					kind, _ := IsToken(string(e.with[start:end]))
+					out = append(out, ExchangeHit{Hit{kind, e.start, e.end, true}, where})
+				}
+			}
+		} else if s := r.lookAt(text[0], paths); s != nil {
 			for _, h := range s.out() {
 				out = append(out, ExchangeHit{h, where})
 			}
@@ -100,17 +145,28 @@ func (r *Redactor) FindExchange(x *store.Exchange) []ExchangeHit {
 			changed(part.name+f.Name, f.Value, r.Header(f.Name, f.Value))
 		}
 	}
+	body := x.Body
+	if text, _, ok := decoded(x.Header, [][]byte{x.Body}, store.MaxRequestBody); ok {
+		body = text
+	}
 	if form(x) {
-		changed("request", string(x.Body), r.Query(string(x.Body)))
+		changed("request", string(body), r.Query(string(body)))
 	} else {
-		found("request", r.lookAt(x.Body, requestSecrets))
+		found("request", requestSecrets, body)
 	}
-	joined, _ := join(x.Pieces)
-	found("answer", r.lookAt(joined, dialect.Paths{}))
-	for _, h := range r.splitHits(joined) {
-		out = append(out, ExchangeHit{Hit{h.kind, h.pieces[0].start, h.pieces[0].end, !h.weak}, "answer (in pieces)"})
+	answer, _, unpacked := decoded(x.Answer, bytesOf(x.Pieces), store.MaxAnswerBody)
+	if !unpacked && length(x.Pieces) > store.MaxRaw {
+		found("answer", dialect.Paths{}, bytesOf(x.Pieces)...)
+	} else {
+		if !unpacked {
+			answer, _ = join(x.Pieces)
+		}
+		found("answer", dialect.Paths{}, answer)
+		for _, h := range r.splitHits(answer) {
+			out = append(out, ExchangeHit{Hit{h.kind, h.pieces[0].start, h.pieces[0].end, !h.weak}, "answer (in pieces)"})
+		}
 	}
-	found("error", r.lookAt([]byte(x.Error), dialect.Paths{}))
+	found("error", dialect.Paths{}, []byte(x.Error))
 	return out
 }
 
@@ -162,6 +218,12 @@ func (r *Redactor) body(b []byte, ends []int) []byte {
 	paths := requestSecrets
 	if ends != nil {
 		paths = dialect.Paths{}
+	}
+	if len(b) > store.MaxRaw {
+		if edits := r.giantEdits(b); len(edits) > 0 {
+			b = apply(b, edits, ends)
+		}
+		return b
 	}
 	for range passes {
 		s := r.lookAt(b, paths)

@@ -105,3 +105,55 @@ func TestExchangeBorders(t *testing.T) {
 		}
 	}
 }
+
+// Of a long body no more than a stretch is looked at at once; it gives the same.
+func TestExchangeLong(t *testing.T) {
+	const key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+	rng := rand.New(rand.NewPCG(9, 9))
+	r, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := r.Token("openai", []byte(key))
+	for _, json := range []bool{false, true} {
+		var list []string
+		var want []string
+		for size := 0; size < store.MaxRaw+1<<20; {
+			p := strings.Repeat("some words ", rng.IntN(3000))
+			if rng.IntN(20) == 0 {
+				n := rng.IntN(len(key))
+				list, want = append(list, p+key[:n], key[n:]+" "), append(want, p+token, " ")
+				if n == 0 {
+					want[len(want)-2], want[len(want)-1] = p, token+" "
+				}
+			} else {
+				list, want = append(list, p), append(want, p)
+			}
+			size += len(p)
+		}
+		if json {
+			list, want = append(append([]string{`{"a":"`}, list...), `"}`), append(append([]string{`{"a":"`}, want...), `"}`)
+		}
+		x := store.Exchange{Pieces: pieces(list...)}
+		if found := r.FindExchange(&x); len(found) < 10 {
+			t.Errorf("only %d are found", len(found))
+		}
+		r.Exchange(&x)
+		for i, p := range x.Pieces {
+			if string(p.Bytes) != want[i] {
+				t.Fatalf("piece %d of %d is %.60q...%q, want %.60q...%q", i, len(list), p.Bytes, tail(string(p.Bytes)), want[i], tail(want[i]))
+			}
+		}
+		x = store.Exchange{Body: []byte(strings.Join(list, ""))}
+		if r.Exchange(&x); string(x.Body) != strings.Join(want, "") {
+			t.Error("the request has become something else")
+		}
+	}
+	// A secret that is longer than a stretch goes whole.
+	x := store.Exchange{Body: []byte("password=" + strings.Repeat("x1Y", 3<<20) + " " + strings.Repeat("word ", 3<<20))}
+	if r.Exchange(&x); strings.Contains(string(x.Body), "x1Y") || len(x.Body) < 5*3<<20 {
+		t.Errorf("it has become %d bytes: %.100q", len(x.Body), x.Body)
+	}
+}
+
+func tail(s string) string { return s[max(0, len(s)-60):] }

@@ -27,6 +27,10 @@ type Giant struct {
 	drop    bool   // in the middle of a secret whose token went out
 	until   quote  // what ends that secret
 	out     []byte // reused
+
+	note  bool   // keep the edits made
+	edits []edit // by their places in all that came
+	base  int    // where buf[from:] stands in that, less from
 }
 
 // Giant returns a redactor for a frame that comes in parts. It looks for what r
@@ -58,6 +62,22 @@ func (g *Giant) End() []byte {
 	g.out = g.out[:0]
 	g.window(true)
 	return g.out
+}
+
+// giantEdits returns what redacting a long text, which comes in pieces, changes
+// in it.
+func (r *Redactor) giantEdits(pieces ...[]byte) []edit {
+	g := r.Stream(false)
+	g.note = true
+	for _, p := range pieces {
+		for len(p) > 0 {
+			n := min(len(p), giantWindow)
+			g.Next(p[:n])
+			p = p[n:]
+		}
+	}
+	g.End()
+	return g.edits
 }
 
 // window moves what is decided from buf to out.
@@ -121,14 +141,19 @@ func (g *Giant) write(hits []hit, cut int) {
 	}
 	at := g.from
 	for _, h := range hits {
-		g.out = append(append(g.out, g.buf[at:h.start]...), h.quote...)
+		g.out = append(g.out, g.buf[at:h.start]...)
+		with := len(g.out)
+		g.out = append(g.out, h.quote...)
 		g.out = g.r.token(g.out, h.kind, decodeTimes(g.buf[h.start:h.end], h.level))
 		g.out = append(g.out, h.quote...)
+		if g.note {
+			g.edits = append(g.edits, edit{g.base + h.start, g.base + h.end, bytes.Clone(g.out[with:])})
+		}
 		at = h.end
 	}
 	g.out = append(g.out, g.buf[at:cut]...)
 	keep := align(g.buf, max(cut-giantBehind, 0))
-	g.from = cut - keep
+	g.from, g.base = cut-keep, g.base+keep
 	g.buf = append(g.buf[:0], g.buf[keep:]...)
 }
 
@@ -142,12 +167,18 @@ func (g *Giant) dropped(last bool) bool {
 	} else if i := bytes.IndexAny(rest, "\"'\\ \t\r\n"); i >= 0 {
 		end = i
 	}
-	if end == len(rest) && !last {
+	more := end == len(rest) && !last
+	if more {
 		end = align(rest, end)
-		g.buf = append(g.buf[:g.from], rest[end:]...)
+	}
+	if g.note {
+		g.edits = append(g.edits, edit{start: g.base + g.from, end: g.base + g.from + end})
+	}
+	g.base += end
+	g.buf = append(g.buf[:g.from], rest[end:]...)
+	if more {
 		return false
 	}
-	g.buf = append(g.buf[:g.from], rest[end:]...)
 	g.drop = false
 	return true
 }

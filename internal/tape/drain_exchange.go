@@ -16,11 +16,10 @@ import (
 
 // openExchange is an exchange whose end the drain has not met.
 type openExchange struct {
-	store.Exchange        // without pieces
-	start          place  // the record it begins in
-	answer         []byte // the bytes of all pieces
-	ends           []int  // where each ends
-	times          []time.Duration
+	store.Exchange
+	start place  // the record it begins in
+	block []byte // where the bytes of the last pieces are kept
+	size  int    // of all pieces
 
 	grown bool          // since it was stored
 	seen  int           // its status as stored
@@ -61,12 +60,13 @@ func (d *Drain) exchange(rec record, here place) error {
 		err = json.Unmarshal(data, &a)
 		x.Status, x.Answered, x.Answer = a.Status, rec.time, unpackFields(a.Header)
 	case tellPiece:
-		x.answer = append(x.answer, data...)
-		x.ends, x.times = append(x.ends, len(x.answer)), append(x.times, rec.time)
+		x.Pieces = append(x.Pieces, store.Piece{Time: rec.time, Bytes: x.keep(data)})
+		x.size += len(data)
 	case tellMore:
-		x.answer = append(x.answer, data...)
-		if n := len(x.ends); n > 0 {
-			x.ends[n-1] = len(x.answer)
+		if n := len(x.Pieces); n > 0 {
+			p := &x.Pieces[n-1]
+			p.Bytes = append(p.Bytes, data...)
+			x.size += len(data)
 		}
 	case tellEnd:
 		var e exchangeEnd
@@ -111,28 +111,31 @@ func (d *Drain) begin(id uint64, t time.Duration, data []byte, here place) error
 // storeExchange stores an exchange as far as it may be seen.
 func (d *Drain) storeExchange(x *openExchange) {
 	began := time.Now()
-	sure := len(x.answer)
 	y := x.Exchange
 	if y.End == "" {
-		sure = redact.Settled(x.answer)
+		y.Pieces = redact.Settled(y.Answer, y.Pieces)
 		if y.Status == 0 && store.FieldOf(y.Header, "content-length") != strconv.Itoa(len(y.Body)) {
 			y.Body = nil
 		}
-	}
-	from := 0
-	for i, end := range x.ends {
-		if end = min(end, sure); from < end {
-			y.Pieces = append(y.Pieces, store.Piece{Time: x.times[i], Bytes: x.answer[from:end:end]})
-		}
-		from = end
 	}
 	if d.redactor != nil {
 		d.redactor.Exchange(&y)
 	}
 	d.writer.Exchange(y)
-	d.weight += int(len(y.Body) + from)
+	d.weight += len(y.Body) + x.size
 	x.grown, x.seen, x.when = false, x.Status, time.Now()
 	x.took = x.when.Sub(began)
+}
+
+// keep copies bytes to where those of the pieces are kept.
+func (x *openExchange) keep(p []byte) []byte {
+	const least, most = 4 << 10, 1 << 20
+	if cap(x.block)-len(x.block) < len(p) {
+		x.block = make([]byte, 0, max(len(p), min(max(x.size, least), most)))
+	}
+	from := len(x.block)
+	x.block = append(x.block, p...)
+	return x.block[from:len(x.block):len(x.block)]
 }
 
 // openExchanges returns the exchanges that are open, in order.
