@@ -157,6 +157,7 @@ func (f *Follower) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	numberEarlier(ctx, db, secret, f.tape.db, f.tape.id)
 	d, err := newDrain(ctx, db, secret, newReader(f.tape.file, f.tape.aead), f.tape.length.Load(), 0)
 	if err != nil {
 		return err

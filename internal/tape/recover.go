@@ -176,6 +176,32 @@ func takeOver(ctx context.Context, db *store.DB, path string) error {
 	return nil
 }
 
+// numberEarlier begins the sessions of tapes that recorders left which started
+// before the one with that id, so that sessions are numbered in the order in
+// which they started. Bringing the tapes in can wait; what fails here fails
+// again there.
+func numberEarlier(ctx context.Context, db *store.DB, secret []byte, path, id string) {
+	list, err := tapes(path)
+	if err != nil {
+		return
+	}
+	for _, earlier := range list {
+		if earlier >= path+infix+id {
+			return
+		}
+		o, err := adopt(earlier, lock)
+		if err != nil {
+			continue
+		}
+		if o.key != nil {
+			if aead, err := newAEAD(o.key); err == nil {
+				_, _ = newDrain(ctx, db, secret, newReader(o.file, aead), o.size, 0)
+			}
+		}
+		o.close()
+	}
+}
+
 // closeMute cuts the session of a tape that cannot be read, so that lists tell
 // of it. The tape stays: the key may be on another machine.
 func closeMute(ctx context.Context, db *store.DB, o *orphan, id int64) error {

@@ -354,3 +354,33 @@ func TestADamagedHeaderIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionsAreNumberedAsTheyStarted although the first recorder left its tape
+// and the second one has long drained its own.
+func TestSessionsAreNumberedAsTheyStarted(t *testing.T) {
+	first := create(t)
+	appendTo(t, first, store.Out, "one\n")
+	kill(t, first)
+	second, err := Create(first.db, Start{Started: time.Now().Add(time.Millisecond), Argv: []string{"second"}, Unredacted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(second.remove)
+	f := second.Follower()
+	if err := f.Complete(t.Context(), second.Finish(&store.Exit{})); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	db, err := OpenWrite(t.Context(), first.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	list, err := db.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 2 || list[0].UID != first.id || list[0].ID != 1 || list[0].Count() != 1 || list[1].UID != second.id || list[1].ID != 2 {
+		t.Errorf("sessions %+v", list)
+	}
+}
