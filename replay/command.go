@@ -104,7 +104,7 @@ diverged and 4 when FILE cannot be played.`,
 				o.Stdout = cmd.OutOrStdout()
 				return Explain(cmd.Context(), o, asJSON)
 			}
-			if done, err := recorded(cmd.Context(), o.File, mode, args[1:], record); done || err != nil {
+			if done, err := recorded(cmd.Context(), o.File, mode, args[1:], record, cmd.ErrOrStderr()); done || err != nil {
 				return err
 			}
 			signals, stop := listen()

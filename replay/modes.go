@@ -31,8 +31,9 @@ func recordMode(flag string) (string, error) {
 }
 
 // recorded records FILE from the command argv when the mode asks for it, and
-// reports whether it did; then there is nothing left to replay.
-func recorded(ctx context.Context, file, flag string, argv []string, record Recorder) (bool, error) {
+// reports whether it did; then there is nothing left to replay. What a killed
+// recorder has left of FILE takes its place; side is told so.
+func recorded(ctx context.Context, file, flag string, argv []string, record Recorder, side io.Writer) (bool, error) {
 	if len(argv) == 0 {
 		return false, nil
 	}
@@ -42,6 +43,11 @@ func recorded(ctx context.Context, file, flag string, argv []string, record Reco
 	}
 	_, err = os.Stat(file)
 	missing := errors.Is(err, os.ErrNotExist)
+	if missing && mode == "once" {
+		if missing, err = heal(ctx, file, side); err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case mode == "never" && missing:
 		return false, fmt.Errorf("%w: %s does not exist and nothing is recorded here (CI or --record never); record it first", store.ErrUnusable, file)
@@ -62,12 +68,13 @@ func recordTo(ctx context.Context, file string, argv []string, record Recorder) 
 		}
 		return record(ctx, file, argv)
 	}
-	dir, err := os.MkdirTemp("", "agentrec-record-*")
+	dir, owner, err := workshop(file)
 	if err != nil {
 		return fmt.Errorf("recording %s: %w", file, err)
 	}
+	defer owner.Release()
 	defer os.RemoveAll(dir)
-	db := filepath.Join(dir, "session.db")
+	db := filepath.Join(dir, database)
 	left := record(ctx, db, argv)
 	if err := exportText(context.WithoutCancel(ctx), db, file); err != nil {
 		return errors.Join(fmt.Errorf("recording %s: %w", file, err), left)
