@@ -25,9 +25,11 @@ if command -v python3 >/dev/null; then
     "$env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps phi-agent==0.9.1
     : >"$env/installed"
   fi
+  [ -d "$env"/lib/python*/site-packages/pytest_randomly ] || "$env/bin/python" -m pip install --quiet --disable-pip-version-check 'pytest-randomly==4.*'
   "$env/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --target "$tmp/plugin" "$root/helpers/pytest-agentrec"
   export PYTHONPATH=$tmp/plugin PYTHONDONTWRITEBYTECODE=1
-  passes "$env/bin/python" -m pytest -q -p no:cacheprovider -n 2 "$root/helpers/pytest-agentrec/tests"
+  passes "$env/bin/python" -m pytest -q -p no:cacheprovider -n 2 "$root/helpers/pytest-agentrec/tests" # in a random order
+  passes "$env/bin/python" -m pytest -q -p no:cacheprovider -p no:randomly -p no:xdist "$root/helpers/pytest-agentrec/tests/test_plugin.py"
   say "pytest-agentrec: $(tail -n 1 "$tmp/passes")"
 
   (cd "$root" && go build -o "$tmp/bin/sample-agent" ./samples/agent)
@@ -37,6 +39,8 @@ if command -v python3 >/dev/null; then
   suite=("$env/bin/python" -m pytest -q -p no:cacheprovider --rootdir "$tmp/phi" "$tmp/phi")
   passes env -u CI "${suite[@]}"
   passes env CI=true "${suite[@]}"
+  passes env CI=true "${suite[@]}" -n 3
+  passes env CI=true "${suite[@]}" -p no:randomly
   changed PHI_CHANGE prompt 'live .*Rome' "${suite[@]}"
   changed PHI_CHANGE result 'live .*30 °C' "${suite[@]}"
   changed PHI_CHANGE tool 'did not send register_tool' "${suite[@]}"
@@ -59,6 +63,39 @@ if command -v node >/dev/null; then
     changed ACP_CHANGE prompt 'live .*utensils' node --test "$root/helpers/node/real/acp.test.js"
     changed ACP_CHANGE result 'live .*other' node --test "$root/helpers/node/real/acp.test.js"
     say 'ACP TypeScript SDK: the sample replayed, two changes found'
+
+    # Real runners, with suites of their users.
+    runners=$cache/helpers-node
+    if [ ! -f "$runners/installed" ] && [ "$(left)" -gt 60 ]; then
+      mkdir -p "$runners"
+      npm install --prefix "$runners" --ignore-scripts --no-audit --no-fund --loglevel=error vitest@4.1.12 jest@30.5.2 typescript@7.0.2 @types/node@26.6.7 >/dev/null
+      : >"$runners/installed"
+    fi
+    if [ -f "$runners/installed" ]; then
+      suites=$tmp/runners
+      mkdir -p "$suites/node_modules"
+      ln -s "$runners"/node_modules/* "$runners/node_modules/.bin" "$suites/node_modules"
+      ln -s "$root/helpers/node" "$suites/node_modules/agentrec-node"
+      cp "$root"/helpers/node/real/runners/* "$suites"
+      echo '{"type": "module", "jest": {"testMatch": ["**/*.jest.js"], "transform": {}}}' >"$suites/package.json"
+      echo 'export default { test: { include: ["*.vitest.js"] } };' >"$suites/vitest.config.js"
+      echo '{"compilerOptions": {"strict": true, "noEmit": true, "module": "nodenext", "target": "esnext", "types": ["node"]}, "include": ["types.ts"]}' >"$suites/tsconfig.json"
+      export ECHO=$root/helpers/node/test/suite/echo.js
+      vitest=(env -u CI --chdir "$suites" NO_COLOR=1 node_modules/.bin/vitest run)
+      jest=(env -u CI --chdir "$suites" NODE_OPTIONS=--experimental-vm-modules node_modules/.bin/jest)
+      passes env --chdir "$suites" node_modules/.bin/tsc -p .
+      passes "${vitest[@]}" && passes "${vitest[@]}"
+      changed CHANGE prompt 'live .*nobody' "${vitest[@]}"
+      changed CHANGE less 'did not send bye' "${vitest[@]}"
+      changed CHANGE hook 'live .*nobody' "${vitest[@]}"
+      rm "$suites"/sessions/hello.vitest/*hook*
+      changed CHANGE broken 'expected 1 to be 2' "${vitest[@]}"
+      ls "$suites"/sessions/hello.vitest/*hook.failed.agentrec >/dev/null || fail 'vitest: what a failing test recorded was not set aside'
+      passes "${jest[@]}" && passes "${jest[@]}"
+      changed CHANGE prompt 'live .*nobody' "${jest[@]}"
+      changed CHANGE less 'did not send bye' "${jest[@]}"
+      say 'vitest, jest and tsc: recorded, replayed, five changes found'
+    fi
   fi
 else
   say 'skipped the Node helper: node is not installed'

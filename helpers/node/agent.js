@@ -155,7 +155,7 @@ export class Agent {
     if (stamp(this.file) !== this.#before) return undefined;
     if (this.#before) return "the client did not run the command that agentrec gave to the test";
     return `nothing was recorded into ${this.file}: the client did not run the command, or killed it; ` +
-      "a client that kills its agent needs a file that ends in .db";
+      "if it did, the next run takes what was recorded until then";
   }
 }
 

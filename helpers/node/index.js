@@ -18,7 +18,7 @@ export function agentrec(test, options = {}) {
   const { name, path, full, after, failed } = place(test);
   const base = path ? dirname(path) : process.cwd();
   const { dir = "sessions", extension = ".agentrec", record = "once", binary = "agentrec" } = options;
-  if (!options.file && !name) throw new Error("agentrec: this test has no name; give the option file");
+  if (!options.file && !name) throw new Error("agentrec: this test has no name; give the option file, or in vitest write test.for, which hands a context on, and not test.each");
   const file = options.file ? resolve(base, options.file) : resolve(base, dir, basename(path ?? "tests", extname(path ?? "")), fileName(name) + extension);
   if (!options.file && !full) claim(file, name);
   const agent = new Agent({

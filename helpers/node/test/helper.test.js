@@ -69,6 +69,15 @@ test("a client that diverges fails its test, however quiet it is", (t) => {
   assert.equal(runs(), 3);
 });
 
+test("what a client records that kills its agent is there in the next run", (t) => {
+  const { run, runs } = start(t);
+  fails(run("kill", { PATIENCE: "300" }), "says hello", /nothing was recorded into .*the next run takes what was recorded/);
+  assert.equal(runs(), 3);
+  passes(run("kill"));
+  fails(run("other,kill"), "says hello", /live +"me"/);
+  assert.equal(runs(), 3);
+});
+
 test("what a failing test records is set aside where the runner tells", (t) => {
   const { run, sessions } = start(t);
   assert.deepEqual(run("broken").failed, ["says hello"]);

@@ -63,6 +63,20 @@ def test_a_client_that_kills_its_agent_is_judged_too(suite):
     suite.run(passed=1, errors=1).stdout.fnmatch_lines(["*the replay was ended *"])
 
 
+def test_what_a_client_records_that_kills_its_agent_is_there_in_the_next_run(suite):
+    suite.write("""
+        def test_hello(agentrec):
+            agentrec.patience = 0.3
+            client = Client(agentrec.command)
+            client.ask("hello", name="you")
+            client.ask("bye")
+            client.agent.kill()
+    """)
+    suite.run(passed=1, errors=1).stdout.fnmatch_lines(["*nothing was recorded into *the next run takes what was recorded*"])
+    suite.run(passed=1)
+    assert suite.agent_runs() == 1
+
+
 def test_a_client_that_lives_in_a_fixture_has_until_its_end(suite):
     suite.write("""
         @pytest.fixture

@@ -10,7 +10,7 @@ const does = (step) => (process.env.STEPS ?? "").split(",").includes(step);
 const name = does("other") ? "me" : "you";
 
 test("says hello", async (t) => {
-  const agent = agentrec(t, { dir, command: echo });
+  const agent = agentrec(t, { dir, command: echo, patience: Number(process.env.PATIENCE ?? 10000) });
   const client = new Client(agent.command);
   t.after(() => client.agent.kill());
   const hello = await client.ask("hello", { name });

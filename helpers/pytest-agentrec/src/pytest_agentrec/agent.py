@@ -165,7 +165,7 @@ class Agent:
             return None
         if self._before is None:
             return (f"nothing was recorded into {self.file}: the client did not run the command, or killed it; "
-                    "a client that kills its agent needs a file that ends in .db")
+                    "if it did, the next run takes what was recorded until then")
         return "the client did not run the command that the fixture agentrec gave to the test"
 
     def _said(self) -> str:
