@@ -177,9 +177,9 @@ func (m *model) bases(front *llm.Front) []string {
 		if i > 0 {
 			at.Path = "/" + u.Host + u.Path
 		}
-		out = append(out, fmt.Sprintf("%s answers for %s", front.BaseURL(at), u))
+		out = append(out, fmt.Sprintf("the base URL is %s for %s", front.BaseURL(at), u))
 	}
-	out[0] += fmt.Sprintf(" with %s of session %d", count(len(m.list), "exchange"), m.session.ID)
+	out[0] += fmt.Sprintf("; it has %s of session %d; Ctrl-C ends it", count(len(m.list), "exchange"), m.session.ID)
 	return out
 }
 

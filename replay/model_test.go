@@ -188,7 +188,7 @@ func TestServeModelAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, _, ok := strings.Cut(strings.TrimPrefix(string(line[:n]), "agentrec: "), " answers for http://127.0.0.1:9/v1 with 1 exchange of session 1\n")
+	base, _, ok := strings.Cut(strings.TrimPrefix(string(line[:n]), "agentrec: the base URL is "), " for http://127.0.0.1:9/v1; it has 1 exchange of session 1; Ctrl-C ends it\n")
 	if !ok || !strings.HasPrefix(base, "http://127.0.0.1:") || !strings.HasSuffix(base, "/v1") {
 		t.Fatalf("%q", line[:n])
 	}

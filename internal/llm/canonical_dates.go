@@ -257,6 +257,18 @@ var (
 	months   = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 )
 
+// dateWords tells by the first three letters what may be one of the names.
+var dateWords = func() (t [1 << 15]bool) {
+	for _, name := range append(weekdays[:len(weekdays):len(weekdays)], months...) {
+		t[firstThree(name)] = true
+	}
+	return t
+}()
+
+func firstThree(s string) int {
+	return int(s[0]&31)<<10 | int(s[1]&31)<<5 | int(s[2]&31)
+}
+
 func monthAt(s string, i int) (int, int) { return nameAt(s, i, months) }
 
 // nameAt returns which of the names, from 1, stands at i, whole or by its first

@@ -93,8 +93,10 @@ func (n *normaliser) word(s string, i int, l leeway) (string, int) {
 		return m, to
 	}
 	if length := end - i; length >= 3 && length <= 9 {
-		if to := n.near.words(s, i, l.times); to > 0 {
-			return "<date>", to
+		if dateWords[firstThree(s[i:])] {
+			if to := n.near.words(s, i, l.times); to > 0 {
+				return "<date>", to
+			}
 		}
 		if m, to := loopback(s, i, "localhost:"); m != "" {
 			return m, to
