@@ -228,10 +228,17 @@ func (m *model) report(state string) *Report {
 // ended.
 func (m *model) verdict(left error) error {
 	r := m.report("done")
+	unsent := 0
 	for _, n := range r.Divergences {
-		if n.Kind == Unsent {
+		if n.Kind != Unsent {
+			continue
+		}
+		if unsent++; unsent <= maxLoud {
 			fmt.Fprint(m.o.Stderr, human(n))
 		}
+	}
+	if more := unsent - maxLoud; more > 0 {
+		fmt.Fprintf(m.o.Stderr, "agentrec: %s more that nothing asked for\n", count(more, "exchange"))
 	}
 	what := fmt.Sprintf("%d of %d exchanges served", r.In.Played, r.In.Recorded)
 	if n := r.Failed(); n > 0 {
