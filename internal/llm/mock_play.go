@@ -116,17 +116,21 @@ func (m *Mock) head(h http.Header, r *http.Request, x *store.Exchange, length in
 	return counted
 }
 
-// hasten shortens the wait before the next try that an answer asks for, at another
-// pace than the recorded one. At full speed an answer that SDKs try again by
-// themselves asks for none; they look at retry-after-ms first.
+// hasten shortens the wait before the next try that an answer asks for, as pauses
+// are shortened. An answer that SDKs try again by themselves asks for none where
+// pauses are none; they look at retry-after-ms first.
 func (m *Mock) hasten(h http.Header, status int) {
-	asks := h.Get("Retry-After") != "" || h.Get("Retry-After-Ms") != ""
-	tried := m.o.Pace == 0 && h.Get("X-Should-Retry") != "false" && (status == 408 || status == 409 || status == 429 || status >= 500)
-	if m.o.Pace == 1 || !asks && !tried {
+	if m.o.Pace == 1 && m.o.PaceCap == 0 {
 		return
 	}
-	wait := 1.0
-	if m.o.Pace > 0 {
+	asks := h.Get("Retry-After") != "" || h.Get("Retry-After-Ms") != ""
+	tried := h.Get("X-Should-Retry") != "false" && (status == 408 || status == 409 || status == 429 || status >= 500)
+	short := m.o.Pace == 0 || m.o.PaceCap > 0
+	if !asks && !(tried && short) {
+		return
+	}
+	wait := 1.0 // milliseconds
+	if m.o.Pace > 0 && asks {
 		ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64)
 		if err != nil {
 			seconds, err := strconv.ParseFloat(h.Get("Retry-After"), 64)
@@ -135,7 +139,11 @@ func (m *Mock) hasten(h http.Header, status int) {
 			}
 			ms = seconds * 1000
 		}
-		wait = max(1, ms/m.o.Pace)
+		wait = ms / m.o.Pace
+		if m.o.PaceCap > 0 {
+			wait = min(wait, float64(m.o.PaceCap)/float64(time.Millisecond))
+		}
+		wait = max(1, wait)
 	}
 	h.Set("Retry-After-Ms", strconv.FormatFloat(wait, 'f', 0, 64))
 	if h.Get("Retry-After") != "" {

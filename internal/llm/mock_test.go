@@ -302,12 +302,19 @@ func TestFullSpeedAsksForNoWait(t *testing.T) {
 	}
 }
 
-func TestRecordedPaceKeepsRetryAfter(t *testing.T) {
+// The wait that an answer asks for is shortened as pauses are.
+func TestPaceOfRetries(t *testing.T) {
 	x := exchange(1, chat("user", "hi"))
 	x.Status, x.Answer = 429, []store.Field{{Name: "Retry-After", Value: "20"}}
-	_, addr := serveMock(t, MockOptions{Pace: 1}, x)
-	if a := ask(t, addr, "POST", chatPath, string(x.Body)); a.header.Get("Retry-After") != "20" || a.header.Get("Retry-After-Ms") != "" {
-		t.Errorf("%v", a.header)
+	for _, c := range []struct {
+		pace          float64
+		limit         time.Duration
+		after, inMsec string
+	}{{1, 0, "20", ""}, {10, 0, "2", "2000"}, {0, 0, "0", "1"}, {1, time.Millisecond, "0", "1"}, {1.01, 3 * time.Second, "3", "3000"}} {
+		_, addr := serveMock(t, MockOptions{Pace: c.pace, PaceCap: c.limit}, x)
+		if a := ask(t, addr, "POST", chatPath, string(x.Body)); a.header.Get("Retry-After") != c.after || a.header.Get("Retry-After-Ms") != c.inMsec {
+			t.Errorf("pace %v, cap %v: %v", c.pace, c.limit, a.header)
+		}
 	}
 }
 
