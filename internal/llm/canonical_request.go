@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"net/url"
 	"slices"
@@ -47,6 +48,9 @@ func (r *request) parse(contentType string, body []byte) {
 
 // lane is where a request belongs: only requests of one lane are compared.
 func (r *request) lane() string { return r.method + " " + r.path + "?" + r.query }
+
+// modelName returns the model that the request asks for.
+func (r *request) modelName() string { return cmp.Or(r.model, r.body.word("model")) }
 
 // canonise computes the keys of a request that is parsed.
 func (r *request) canonise(s *sides) {

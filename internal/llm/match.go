@@ -47,6 +47,7 @@ type entry struct {
 	keys   [3]key
 	hashes []key // of its messages
 	rest   key   // of all else
+	model  string
 }
 
 type lane struct {
@@ -106,6 +107,7 @@ func (m *matcher) prepare(l *lane) {
 			r := m.request(e)
 			e.keys = r.keys
 			e.hashes, e.rest = r.hashes()
+			e.model = r.modelName()
 			e.ready = true
 			for tier, k := range e.keys {
 				l.byKey[tier][k] = append(l.byKey[tier][k], e)

@@ -22,22 +22,26 @@ type Difference struct {
 const maxDifferences = 40
 
 // nearest returns the unused exchange of the lane that a request is closest to:
-// by how many messages from the first on are the same, then by how many are at
-// all, then by all that is no message. Nil when all are used. With use it is used
+// by the model, then by how many messages from the first on are the same, then by
+// how many are at all, then by all that is no message. Nil when all are used. With use it is used
 // from then on.
 func (m *matcher) nearest(l *lane, live *liveRequest, use bool) *entry {
 	hashes, rest := live.hashes()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var best *entry
-	var most [3]int
+	var most [4]int
+	model := live.modelName()
 	for _, e := range l.entries {
 		if e.used > 0 || !m.hostFits(e, live.host) {
 			continue
 		}
-		score := [3]int{common(e.hashes, hashes), overlap(e.hashes, hashes), 0}
+		score := [4]int{0, common(e.hashes, hashes), overlap(e.hashes, hashes), 0}
+		if e.model == model {
+			score[0] = 1
+		}
 		if e.rest == rest {
-			score[2] = 1
+			score[3] = 1
 		}
 		if best == nil || slices.Compare(score[:], most[:]) > 0 {
 			best, most = e, score

@@ -43,6 +43,17 @@ func TestMissTellsTheDifference(t *testing.T) {
 	}
 }
 
+// Of exchanges that say the same to other models, none is nearer than one with the
+// same model.
+func TestNearestHasTheModel(t *testing.T) {
+	other := exchange(1, `{"model":"small","messages":[{"role":"user","content":"one"}]}`, "title")
+	same := exchange(2, `{"model":"large","messages":[{"role":"user","content":"two"}]}`, "answer")
+	m := NewMock([]store.Exchange{other, same}, MockOptions{})
+	if _, miss := find(t, m, same, `{"model":"large","messages":[{"role":"user","content":"one"}]}`); miss == nil || miss.Nearest != 2 || miss.First != 1 {
+		t.Errorf("%+v", miss)
+	}
+}
+
 // A changed message comes back in every later request; it is told once.
 func TestMissIsToldOnce(t *testing.T) {
 	var list []store.Exchange

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"fmt"
 
 	"agentrec/store"
@@ -218,9 +217,9 @@ func (d *diff) place() string {
 func (r *request) name() string {
 	name := r.method + " " + r.path
 	if r.Wire == WireGemini {
-		return fmt.Sprintf("%.200s", r.method+" "+cmp.Or(r.model, r.body.word("model"))+r.path)
+		return fmt.Sprintf("%.200s", r.method+" "+r.modelName()+r.path)
 	}
-	if model := cmp.Or(r.model, r.body.word("model")); model != "" {
+	if model := r.modelName(); model != "" {
 		name += " " + model
 	}
 	return fmt.Sprintf("%.200s", name)
