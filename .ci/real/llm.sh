@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The SDKs of OpenAI and Anthropic for Python, Node and Go against a loopback
+# model: directly and through `agentrec llm record`. What they read from HTTP,
+# read by read, and what they make of it must be equal, and so must what the model
+# is asked: streams of three wires cut within lines and letters, refusals that the
+# SDKs retry, errors in the middle of a stream, streams that break off.
+. "$(dirname "$0")/setup.bash"
+export PYTHONDONTWRITEBYTECODE=1
+need python3
+sdks=()
+
+python=$cache/llm-python-3.57-2.14
+if [ ! -f "$python/installed" ] && [ "$(left)" -gt 60 ]; then
+  python3 -m venv "$python"
+  "$python/bin/python" -m pip install --quiet --disable-pip-version-check openai==3.57.0 anthropic==2.14.0
+  : >"$python/installed"
+fi
+if [ -f "$python/installed" ]; then
+  python() { timeout 100 "$python/bin/python" "$here/llm_client.py" "$@"; }
+  sdks+=(python)
+else
+  say 'skipped the Python SDKs: no time left to install them'
+fi
+
+if ! command -v npm >/dev/null; then
+  say 'skipped the Node SDKs: npm is not installed'
+else
+  node=$cache/llm-node-6.49-1.14
+  if [ ! -f "$node/installed" ] && [ "$(left)" -gt 60 ]; then
+    mkdir -p "$node"
+    npm install --prefix "$node" --ignore-scripts --no-audit --no-fund --loglevel=error openai@6.49.0 @anthropic-ai/sdk@1.14.0 >/dev/null
+    : >"$node/installed"
+  fi
+  if [ -f "$node/installed" ]; then
+    node() { timeout 100 node "$here/llm_client.mjs" "$node" "$@"; }
+    sdks+=(node)
+  else
+    say 'skipped the Node SDKs: no time left to install them'
+  fi
+fi
+
+# These two are large: their compilation is kept, and is new when the client is.
+go=$cache/llm-go-$(cat "$here"/llm_go/* | cksum | cut -d' ' -f1)
+if [ ! -f "$go/client" ] && [ "$(left)" -gt 400 ]; then
+  mkdir -p "$go"
+  (cd "$here/llm_go" && go build -o "$go/client.new" . && mv "$go/client.new" "$go/client")
+fi
+if [ -f "$go/client" ]; then
+  go_sdk() { timeout 100 "$go/client" "$@"; }
+  sdks+=(go_sdk)
+else
+  say 'skipped the Go SDKs: no time left to compile them'
+fi
+[ "${#sdks[@]}" -gt 0 ] || skip 'there is no time to install an SDK'
+
+(cd "$here/../.." && go build -o "$tmp/bin/llm_upstream" .ci/real/llm_upstream.go)
+
+# upstream LOG: starts the model anew; $model is where it is.
+upstream() {
+  local i
+  rm -f "$tmp/model.port"
+  llm_upstream "$tmp/model.port" "$1" &
+  started+=($!)
+  for i in $(seq 100); do
+    [ -s "$tmp/model.port" ] && break
+    sleep 0.1
+  done
+  model=http://127.0.0.1:$(cat "$tmp/model.port")
+}
+
+# base FILE: waits until a recorder or a mock has written its base URL
+base() {
+  local i
+  for i in $(seq 100); do
+    grep -q 'base URL is' "$1" && break
+    sleep 0.1
+  done
+  sed -n 's/.*base URL is \([^ ;]*\).*/\1/p' "$1"
+}
+
+upstream "$tmp/asked.direct"
+for sdk in "${sdks[@]}"; do
+  "$sdk" "$model" "$model" >"$tmp/$sdk.direct" || fail "$sdk: the client failed without agentrec"
+done
+
+upstream "$tmp/asked.recorded"
+secret=sk-ant-test-0123456789
+db=$tmp/llm.db
+agentrec llm record --upstream "$model" --db "$db" 2>"$tmp/recorder" &
+recorder=$!
+started+=("$recorder")
+recorded=$(base "$tmp/recorder")
+[ -n "$recorded" ] || fail "no base URL: $(cat "$tmp/recorder")"
+for sdk in "${sdks[@]}"; do
+  "$sdk" "$recorded" "$model" >"$tmp/$sdk.recorded" || fail "$sdk: the client failed through the recorder"
+  same "$sdk: what came over HTTP" "$tmp/$sdk.direct" "$tmp/$sdk.recorded"
+done
+same 'what the model was asked' "$tmp/asked.direct" "$tmp/asked.recorded"
+kill -TERM "$recorder" # a shell's background process ignores INT
+wait "$recorder" || fail "the recorder left with $?"
+whole "$db"
+agentrec export "$db" >"$tmp/llm.agentrec"
+absent "$secret" "$tmp/llm.agentrec"
+pieces=$(python3 "$here/llm_pieces.py" "$tmp/llm.agentrec" "$tmp/asked.recorded") || fail 'the recording has other pieces'
+say "${sdks[*]}: equal through the recorder, read by read; $pieces pieces kept as sent"
+echo 'llm: passed'
