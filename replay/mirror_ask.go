@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"agentrec/internal/dialect"
@@ -80,8 +81,17 @@ func (m *mirror) live(text string) string {
 	return plain(string(apply([]byte(text), edits)))
 }
 
-// plain takes from redaction tokens what tells one secret from another.
-func plain(text string) string { return tokenForm.ReplaceAllString(text, "<redacted>") }
+// plain takes from a text what differs between two runs of its own: what tells
+// one redacted secret from another, and where the model was to be found.
+func plain(text string) string {
+	if strings.Contains(text, "/r/") {
+		text = frontForm.ReplaceAllString(text, "<model>")
+	}
+	return tokenForm.ReplaceAllString(text, "<redacted>")
+}
+
+// frontForm is the address that an agent gets for its model's; see llm.Front.
+var frontForm = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/r/[0-9a-f]{32}`)
 
 // unknown declines a request that the recording does not hold.
 func (m *mirror) unknown(raw []byte, r *dialect.Reading) {
