@@ -157,17 +157,24 @@ func checkFile(ctx context.Context, file string, o *checkOptions, found func(Fin
 			return err
 		}
 		l := &look{Path: file, DB: db, Session: s, Dialect: d}
+		count := 0
 		for _, c := range checkers {
 			if !o.wants(c.name) {
 				continue
 			}
 			err := c.run(ctx, l, o, func(f Finding) {
 				f.File, f.Session, f.UID, f.Rule = file, s.ID, s.UID, c.name+"/"+f.Rule
+				if !f.Level.below(LevelWarning) {
+					count++
+				}
 				found(f)
 			})
 			if err != nil {
 				return fmt.Errorf("checking session %d of %s: %w", s.ID, file, err)
 			}
+		}
+		if len(o.Only) == 0 && len(o.Rules) == 0 {
+			transcript.KeepFound(s, d, count)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package inspect
 import (
 	"context"
 	"fmt"
+
+	"agentrec/internal/transcript"
 )
 
 // checkedAtOnce is up to how many frames a session is checked unasked where
@@ -30,10 +32,14 @@ func findingsOf(ctx context.Context, l *look) ([]Finding, error) {
 	return list, nil
 }
 
-// findingCount is how many findings the outcome of a session speaks of, -1 when
-// the session is too long to look unasked.
+// findingCount is how many findings the outcome of a session speaks of: of a
+// session that is too long to look unasked what the last check came to, -1
+// when there was none.
 func findingCount(ctx context.Context, l *look) (int, error) {
 	if l.Session.Count() > checkedAtOnce {
+		if n, known := transcript.Found(l.Session, l.Dialect); known {
+			return n, nil
+		}
 		return -1, nil
 	}
 	list, err := findingsOf(ctx, l)

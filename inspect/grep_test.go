@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -231,4 +232,27 @@ func TestSearchIndexed(t *testing.T) {
 		}
 	}
 	keptText(t, cache)
+}
+
+// TestFindingsOfLongSession: a session too long to be checked unasked says what
+// the last check of it came to.
+func TestFindingsOfLongSession(t *testing.T) {
+	ownCache(t)
+	path := long(t, longSession+1000)
+	says := func(want string) {
+		t.Helper()
+		var out bytes.Buffer
+		if err := show(t.Context(), showOptions{File: path, Seq: seqs{From: 1, To: 1}, Out: &out}); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: no %q in %.600s", err, want, out.String())
+		}
+	}
+	says("findings  not checked")
+	if err := check(t.Context(), checkOptions{Files: []string{path}, Only: []string{"integrity"}, Level: LevelWarning, Format: formatText, Out: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	says("findings  not checked")
+	if err := check(t.Context(), checkOptions{Files: []string{path}, Level: LevelError, Format: formatText, Out: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	says("findings  none")
 }

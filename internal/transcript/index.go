@@ -49,7 +49,7 @@ func Forget(uid string) error {
 	if err != nil {
 		return nil // nothing can have been kept
 	}
-	for _, suffix := range []string{indexSuffix, textSuffix} {
+	for _, suffix := range []string{indexSuffix, textSuffix, foundSuffix} {
 		if err := forget(dir, uid, suffix, ""); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func pruneIndexes(dir string, total int64) {
 	}
 	var files []file
 	var paths []string
-	for _, suffix := range []string{indexSuffix, textSuffix} {
+	for _, suffix := range []string{indexSuffix, textSuffix, foundSuffix} {
 		list, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
 		if err != nil {
 			return
