@@ -74,7 +74,7 @@ func TestChecks(t *testing.T) {
 		{"rpi", store.Out, `{"type":"tool_execution_update","toolCallId":"c","toolName":"read","args":{}}`, "partialResult is absent, want present"},
 		{"rpi", store.Out, `{"type":"tool_execution_end","toolCallId":"c","toolName":"read","isError":"no","result":{}}`, "isError is string, want boolean"},
 		{"rpi", store.Out, `{"type":"message_update","contentIndex":"0","delta":1}`, "contentIndex is string, want integer or absent or null; delta is number, want string or absent or null"},
-		{"rpi-server", store.In, `{"jsonrpc":"2.0","id":1,"method":"send","params":{"sessionId":"s","command":{"id":1,"type":"set_model"}}}`, "params.command.model is absent, want string"},
+		{"rpi-server", store.In, `{"jsonrpc":"2.0","id":1,"method":"send","params":{"sessionId":"s","command":{"id":1,"type":"set_thinking_level"}}}`, "params.command.level is absent, want string"},
 
 		// ACP: cwd, sessionId, modeId and methodId are strings, whatever else comes
 		{"acp", store.In, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":7,"mcpServers":[],"x":1}}`, "params.cwd is number, want string"},
