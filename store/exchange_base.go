@@ -98,11 +98,8 @@ type packedBody struct {
 
 // pack packs a request body with the base that makes it smallest.
 func (list bases) pack(p *packer, number int64, url string, body []byte) packedBody {
-	best := packedBody{data: p.pack(nil, body)}
-	if len(body) < shortBody {
-		return best
-	}
-	for i := len(list) - 1; i >= 0; i-- {
+	var best packedBody
+	for i := len(list) - 1; i >= 0 && len(body) >= shortBody; i-- {
 		r := list[i]
 		if r.url != url {
 			continue
@@ -111,12 +108,15 @@ func (list bases) pack(p *packer, number int64, url string, body []byte) packedB
 		if b == nil {
 			continue
 		}
-		if data := packWith(p, b.body, body); len(data) < len(best.data)/8*7 {
+		if data := packWith(p, b.body, body); best.data == nil || len(data) < len(best.data) {
 			best = packedBody{data, b.number, b.depth + 1, r}
-			if len(data) < len(body)/20 {
-				break
-			}
 		}
+		if len(best.data) < len(body)/20 {
+			return best // by itself it would not be so small
+		}
+	}
+	if data := p.pack(nil, body); best.data == nil || len(best.data) > len(data)/8*7 {
+		return packedBody{data: data}
 	}
 	return best
 }

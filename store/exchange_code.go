@@ -144,11 +144,12 @@ func (d digester) fields(list []Field) {
 	}
 }
 
-// request is the hash that equal requests have in common.
-func (x *Exchange) request() [32]byte {
+// request is the hash that equal requests have in common; body is that of the
+// body.
+func (x *Exchange) request(body [32]byte) [32]byte {
 	d := digester{sha256.New()}
 	d.text(x.Method, x.URL)
-	d.Write(x.Body)
+	d.Write(body[:])
 	return [32]byte(d.Sum(nil))
 }
 

@@ -91,11 +91,12 @@ func (db *DB) scanExchange(rows *sql.Rows) (x keptExchange, err error) {
 }
 
 // loadBodies reads the bodies of an exchange.
-func (db *DB) loadBodies(ctx context.Context, q queryer, session int64, x *keptExchange) error {
+func (db *DB) loadBodies(ctx context.Context, q queryer, session int64, x *keptExchange, known *knownBodies) error {
 	var err error
-	if x.Body, err = db.requestBody(ctx, q, session, x.Number, x.base, x.Sent, 0); err != nil {
+	if x.Body, err = db.requestBody(ctx, q, session, x.Number, x.base, x.Sent, known, 0); err != nil {
 		return fmt.Errorf("exchange %d: its request: %w", x.Number, err)
 	}
+	known.add(x.Number, x.hash, x.Body)
 	answer, err := db.bodyParts(ctx, q, session, x.Number, sideAnswer, x.Received)
 	if err != nil {
 		return fmt.Errorf("exchange %d: its answer: %w", x.Number, err)
@@ -112,7 +113,7 @@ func (db *DB) loadBodies(ctx context.Context, q queryer, session int64, x *keptE
 }
 
 // requestBody reads a request body, and those that it is packed with.
-func (db *DB) requestBody(ctx context.Context, q queryer, session, number, base, size int64, depth int) ([]byte, error) {
+func (db *DB) requestBody(ctx context.Context, q queryer, session, number, base, size int64, known *knownBodies, depth int) ([]byte, error) {
 	if base == 0 {
 		return db.bodyParts(ctx, q, session, number, sideRequest, size)
 	}
@@ -120,16 +121,20 @@ func (db *DB) requestBody(ctx context.Context, q queryer, session, number, base,
 		return nil, fmt.Errorf("%w: %w", errDamaged, errBases)
 	}
 	var next, length int64
-	err := q.QueryRowContext(ctx, "SELECT base, body FROM exchange WHERE id = ?", session<<seqBits|base).Scan(&next, &length)
+	var hash []byte
+	err := q.QueryRowContext(ctx, "SELECT base, body, hash FROM exchange WHERE id = ?", session<<seqBits|base).Scan(&next, &length, &hash)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (length < 1 || length > MaxRaw) {
 		return nil, fmt.Errorf("%w: %w", errDamaged, errBases)
 	}
 	if err != nil {
 		return nil, err
 	}
-	under, err := db.requestBody(ctx, q, session, base, next, length, depth+1)
-	if err != nil {
-		return nil, err
+	under := known.body(base, hash)
+	if int64(len(under)) != length {
+		if under, err = db.requestBody(ctx, q, session, base, next, length, known, depth+1); err != nil {
+			return nil, err
+		}
+		known.add(base, hash, under)
 	}
 	var n int64
 	var data []byte
@@ -142,6 +147,37 @@ func (db *DB) requestBody(ctx context.Context, q queryer, session, number, base,
 		return nil, err
 	}
 	return unpackWith(db.unpacker, under, data, size)
+}
+
+// knownBodies are the request bodies that an iteration has read last: the next
+// ones build on them.
+type knownBodies struct{ list []knownBody }
+
+type knownBody struct {
+	number int64
+	hash   string // of the exchange: it may be rewritten meanwhile
+	body   []byte
+}
+
+const mostKnown = 4
+
+func (k *knownBodies) body(number int64, hash []byte) []byte {
+	for _, b := range k.list {
+		if b.number == number && b.hash == string(hash) {
+			return b.body
+		}
+	}
+	return nil
+}
+
+func (k *knownBodies) add(number int64, hash, body []byte) {
+	if len(body) < shortBody || len(body) > MaxRaw {
+		return
+	}
+	if len(k.list) == mostKnown {
+		k.list = append(k.list[:0], k.list[1:]...)
+	}
+	k.list = append(k.list, knownBody{number, string(hash), body})
 }
 
 // bodyParts reads a body that stands for itself.
@@ -207,7 +243,7 @@ func (s *Session) keptExchange(ctx context.Context, number int64) (x keptExchang
 			return ErrNotFound
 		}
 		x = list[0]
-		return s.db.loadBodies(ctx, q, s.ID, &x)
+		return s.db.loadBodies(ctx, q, s.ID, &x, &knownBodies{})
 	})
 	return x, err
 }
@@ -228,6 +264,7 @@ func (s *Session) exchange(ctx context.Context, number int64) (Exchange, error) 
 
 func (s *Session) exchanges(ctx context.Context, bodies bool) iter.Seq2[Exchange, error] {
 	return func(yield func(Exchange, error) bool) {
+		var known knownBodies
 		for number := int64(1); ; {
 			var list []keptExchange
 			err := s.db.oneMoment(ctx, func(q queryer) (err error) {
@@ -239,7 +276,7 @@ func (s *Session) exchanges(ctx context.Context, bodies bool) iter.Seq2[Exchange
 					return err
 				}
 				for i := range list {
-					if err := s.db.loadBodies(ctx, q, s.ID, &list[i]); err != nil {
+					if err := s.db.loadBodies(ctx, q, s.ID, &list[i], &known); err != nil {
 						return err
 					}
 				}

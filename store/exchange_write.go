@@ -116,9 +116,10 @@ func (w *Writer) ExchangeEnded(number int64) (ended bool, after int64) {
 func (w *Writer) prepare(k *writtenOf, x *Exchange) {
 	s, p := &w.exchanges, &w.db.packer
 	k.hash, k.size, k.after = x.digest(), x.Sent+x.Received, x.After
-	f := &freshExchange{fields: packFields(p, x.Header, x.Answer, x.Trailer), pieces: packPieces(p, x.Time, x.Pieces), asked: k.asked, same: x.request()}
+	body := sha256.Sum256(x.Body)
+	f := &freshExchange{fields: packFields(p, x.Header, x.Answer, x.Trailer), pieces: packPieces(p, x.Time, x.Pieces), asked: k.asked, same: x.request(body)}
 	x.Attempt = s.attempt(x, f.same)
-	w.prepareRequest(k, f, x)
+	w.prepareRequest(k, f, x, body)
 	w.prepareAnswer(k, f, x)
 	if k.ended = x.End != ""; k.ended {
 		s.bases = s.bases.add(x.Number, baseURL(x.URL), x.Body, f.asked)
@@ -140,13 +141,13 @@ func baseURL(url string) string {
 	return url
 }
 
-func (w *Writer) prepareRequest(k *writtenOf, f *freshExchange, x *Exchange) {
+func (w *Writer) prepareRequest(k *writtenOf, f *freshExchange, x *Exchange, sum [32]byte) {
 	if len(x.Body) > MaxRaw || len(x.Body) == 0 {
 		f.asked = packedBody{}
 		w.prepareParts(k, f, sideRequest, [][]byte{x.Body})
 		return
 	}
-	sums := []partSum{sumOf(x.Body)}
+	sums := []partSum{partSum(sum[:16])}
 	f.sums[sideRequest] = sums
 	if slices.Equal(k.parts[sideRequest], sums) {
 		return
