@@ -84,3 +84,62 @@ func BenchmarkDrain(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkPiece is what a read of an answer waits for before it is forwarded.
+func BenchmarkPiece(b *testing.B) {
+	for _, size := range []int{100, 4 << 10, 32 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			tape := create(b)
+			tape.limit.Store(1 << 40)
+			piece := stream(size, size)[:size]
+			x := tape.Exchange(Request{})
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				x.Piece(piece)
+				x.pieces, x.kept[ofAnswer] = 0, 0
+				if tape.end > 1<<30 {
+					tape.file.Truncate(0)
+					tape.end = 0
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDrainExchanges drains 100 exchanges of a history that grows by 2 KB
+// to 300 KB, each with an answer of 500 events in reads of their own.
+func BenchmarkDrainExchanges(b *testing.B) {
+	history := stream(300<<10, 2<<10)
+	event := stream(120, 120)
+	size := int64(0)
+	for b.Loop() {
+		b.StopTimer()
+		tape, err := Create(filepath.Join(b.TempDir(), "session.db"), Start{Started: time.Now(), Argv: []string{"agent"}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		size = 0
+		for i := range 100 {
+			x := tape.Exchange(Request{Method: "POST", URL: "http://h/v1/chat/completions"})
+			body := history[:100<<10+i<<11]
+			x.Body(body)
+			x.Answer(200, nil)
+			for range 500 {
+				x.Piece(event)
+			}
+			x.End(store.Done, nil, "")
+			size += int64(len(body) + 500*len(event))
+		}
+		db := openStore(b, tape.db)
+		d := begin(b, tape, db)
+		b.StartTimer()
+		if err := d.drainAll(b.Context(), tape.length.Load()); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		tape.remove()
+		db.Close()
+		b.StartTimer()
+	}
+	b.SetBytes(size)
+}

@@ -44,6 +44,9 @@ type Drain struct {
 
 	talks   map[uint64]*openExchange // by their id on the tape
 	dropped int64                    // exchanges that went with a deleted database
+	spare   int64                    // how much of the tape an open exchange may keep
+	letGo   map[uint64]bool          // those that kept more
+	cutOff  int64                    // bytes of theirs that came after
 
 	now    time.Duration
 	weight int  // of what was added since the last commit
@@ -81,7 +84,7 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 	if err := json.Unmarshal(first.data, &s); err != nil {
 		return nil, fmt.Errorf("read the start of the tape: %w", err)
 	}
-	d := &Drain{db: db, reader: r, at: place{Offset: r.next}, first: r.next}
+	d := &Drain{db: db, spare: mostHeld, reader: r, at: place{Offset: r.next}, first: r.next}
 	if !s.Unredacted {
 		r, err := redact.New(redact.Options{Key: secret, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
 		if err != nil {
@@ -327,6 +330,7 @@ func (d *Drain) commit(ctx context.Context) error {
 	if !d.dirty {
 		return nil
 	}
+	d.dropOld()
 	left := d.storeGrown()
 	if err := d.writer.Commit(ctx, d.checkpoint().encode()); err != nil {
 		return err
@@ -355,6 +359,9 @@ func (d *Drain) close(ctx context.Context, e *End, cut string) error {
 	}
 	if d.damage.bytes > 0 {
 		cut = d.damage.String()
+	}
+	if d.cutOff > 0 {
+		cut = fmt.Sprintf("%d bytes of exchanges are missing: %s", d.cutOff, tooLong)
 	}
 	if d.gone > 0 {
 		cut = fmt.Sprintf("%d bytes are missing: %s", d.gone, deleted)

@@ -46,8 +46,11 @@ func (d *Drain) exchange(rec record, here place) error {
 		return d.begin(id, rec.time, data, here)
 	}
 	x := d.talks[id]
-	if x == nil {
-		return nil // an earlier drain stored it to its end
+	if x == nil { // an earlier drain stored it to its end, or it was let go
+		if d.letGo[id] && (what == tellPiece || what == tellMore || what == tellBody) {
+			d.cutOff += int64(len(data))
+		}
+		return nil
 	}
 	d.weight += len(data)
 	x.grown = true
@@ -156,6 +159,30 @@ func (d *Drain) storeGrown() (left bool) {
 		}
 	}
 	return left
+}
+
+// mostHeld is how much of the tape stays for the sake of an exchange that does
+// not end, in bytes. The tape is read again from its beginning after a crash.
+const mostHeld = 1 << 30
+
+// tooLong is why an exchange is cut that keeps more.
+const tooLong = "it stayed open for too long"
+
+// dropOld ends the exchanges that keep too much of the tape: nothing else could
+// be recorded when it is full.
+func (d *Drain) dropOld() {
+	for id, x := range d.talks {
+		if d.at.Offset-x.start.Offset <= d.spare {
+			continue
+		}
+		x.End, x.Ended, x.Error = store.CutShort, d.now, tooLong
+		d.storeExchange(x)
+		delete(d.talks, id)
+		if d.letGo == nil {
+			d.letGo = map[uint64]bool{}
+		}
+		d.letGo[id] = true
+	}
 }
 
 // cutExchanges ends the exchanges that are open: nothing more is known of them.

@@ -410,3 +410,52 @@ func TestAnOpenExchangeIsSeen(t *testing.T) {
 	x.End(store.Done, nil, "")
 	see("the end", func(x store.Exchange) bool { return x.End == store.Done })
 }
+
+// TestAnExchangeDoesNotHoldTheTapeForEver: one that never ends is cut before the
+// tape is full of what came after it.
+func TestAnExchangeDoesNotHoldTheTapeForEver(t *testing.T) {
+	tape := create(t)
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	d.spare = 1 << 20
+	drain := func() {
+		t.Helper()
+		if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := tape.Exchange(Request{URL: "http://h/"})
+	x.Answer(200, nil)
+	x.Piece([]byte("one\n"))
+	drain()
+	if at := d.checkpoint().Anchor.Offset; at >= tape.length.Load() {
+		t.Fatal("an open exchange holds nothing of the tape")
+	}
+	for range 20 {
+		appendTo(t, tape, store.Out, strings.Repeat("x", MaxChunk-1)+"\n")
+	}
+	drain()
+	if at := d.checkpoint().Anchor.Offset; at != tape.length.Load() {
+		t.Errorf("the tape is held from %d of %d on", at, tape.length.Load())
+	}
+	x.Piece([]byte("two\n"))
+	x.End(store.Done, nil, "")
+	y := tape.Exchange(Request{URL: "http://h/2"})
+	y.End(store.Done, nil, "")
+	end := tape.Finish(&store.Exit{})
+	drain()
+	if err := d.close(t.Context(), &end, ""); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Exchange(t.Context(), 1)
+	if err != nil || len(got.Pieces) != 1 || got.End != store.CutShort || got.Error != tooLong {
+		t.Errorf("it is %+v, %v", got, err)
+	}
+	if s.Exchanged != 2 || s.State != store.Cut || s.Reason != "4 bytes of exchanges are missing: "+tooLong {
+		t.Errorf("%d exchanges; the session is %s: %s", s.Exchanged, s.State, s.Reason)
+	}
+}

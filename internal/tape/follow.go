@@ -165,6 +165,7 @@ func (f *Follower) ready(ctx context.Context) error {
 	if f.punched > 0 && d.at.Offset < f.punched {
 		d.skipTo(f.last) // the database that had it was deleted
 	}
+	d.spare = min(d.spare, f.tape.limit.Load()/4)
 	f.drain = d
 	return nil
 }
