@@ -43,70 +43,99 @@ type exchanges struct {
 // extend reads the exchanges that have been stored since, and those again that
 // were open, and reports whether there were any.
 func (e *exchanges) extend(ctx context.Context) (bool, error) {
-	grown := false
-	for i := range e.list {
-		if e.open == 0 {
-			break
+	var numbers []int64
+	for n := int64(1); n <= e.session.Exchanged; n++ {
+		if x := e.at(n); x == nil || x.Head.End == "" {
+			numbers = append(numbers, n)
 		}
-		if e.list[i].Head.End != "" {
-			continue
-		}
-		if err := e.read(ctx, i, e.list[i].Head.Number); err != nil {
-			return grown, err
-		}
-		grown = true
 	}
-	for n := int64(len(e.list)); n < e.session.Exchanged; n++ {
-		if err := e.read(ctx, -1, n+1); err != nil {
-			return grown, err
-		}
-		grown = true
-	}
-	return grown, nil
+	list, err := e.fetch(ctx, numbers)
+	return e.take(list), err
 }
 
-// read reads an exchange into place i of the list, or behind it for -1.
-func (e *exchanges) read(ctx context.Context, i int, number int64) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// behind returns the numbers of the exchanges of which less has been read than
+// their heads tell.
+func (e *exchanges) behind(heads []store.Exchange) []int64 {
+	var numbers []int64
+	for i := range heads {
+		h := &heads[i]
+		if i < len(e.list) {
+			old := &e.list[i].Head
+			if old.End == h.End && old.Status == h.Status && old.Received == h.Received && old.Sent == h.Sent {
+				continue
+			}
+		}
+		numbers = append(numbers, h.Number)
 	}
-	full, err := e.session.Exchange(ctx, number)
-	if err != nil {
-		return fmt.Errorf("reading exchange %d: %w", number, err)
+	return numbers
+}
+
+// readExchange is one that has been read and not yet taken in.
+type readExchange struct {
+	exchange
+	key [sha256.Size]byte // of its request
+}
+
+// fetch reads exchanges. It changes nothing that views look at, so that it may
+// go on behind them; it must not run twice at once. What was read before an
+// error is returned with it.
+func (e *exchanges) fetch(ctx context.Context, numbers []int64) ([]readExchange, error) {
+	var out []readExchange
+	for _, number := range numbers {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		full, err := e.session.Exchange(ctx, number)
+		if err != nil {
+			return out, fmt.Errorf("reading exchange %d: %w", number, err)
+		}
+		x := readExchange{exchange: exchange{Head: headOnly(full), Told: llm.Read(full), Of: 1}, key: requestKey(&full)}
+		x.Messages = len(x.Told.Messages)
+		fresh := e.history.Next(x.Told)
+		if known := e.at(number); known != nil { // read again: what is new in it stays so
+			fresh = known.Fresh
+		}
+		for _, k := range fresh {
+			if k < x.Messages {
+				x.Fresh = append(x.Fresh, k)
+			}
+		}
+		x.keep()
+		out = append(out, x)
 	}
-	x := exchange{Head: headOnly(full), Told: llm.Read(full), Of: 1}
-	x.Messages = len(x.Told.Messages)
-	fresh := e.history.Next(x.Told)
-	if i < 0 {
-		i = len(e.list)
-		e.list = append(e.list, exchange{})
-	} else {
-		fresh = e.list[i].Fresh
-		if e.list[i].Head.End == "" {
+	return out, nil
+}
+
+// take takes in what fetch read, and reports whether there was anything.
+func (e *exchanges) take(list []readExchange) bool {
+	for _, x := range list {
+		i := int(x.Head.Number - 1)
+		if i < len(e.list) && e.list[i].Head.End == "" {
 			e.open--
 		}
-	}
-	if full.End == "" {
-		e.open++
-	}
-	for _, k := range fresh {
-		if k < len(x.Told.Messages) {
-			x.Fresh = append(x.Fresh, k)
+		if i >= len(e.list) {
+			i = len(e.list)
+			e.list = append(e.list, exchange{})
 		}
+		if x.Head.End == "" {
+			e.open++
+		}
+		e.reads++
+		e.list[i] = x.exchange
+		e.count(i, x.key)
 	}
-	x.keep()
-	e.reads++
-	e.list[i] = x
-	e.count(i, full)
-	return nil
+	return len(list) > 0
+}
+
+func requestKey(x *store.Exchange) [sha256.Size]byte {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %d %s ", x.Method, len(x.URL), x.URL)
+	sum.Write(x.Body)
+	return [sha256.Size]byte(sum.Sum(nil))
 }
 
 // count notes which try of a request an exchange is, and how many there are.
-func (e *exchanges) count(i int, full store.Exchange) {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%s %d %s ", full.Method, len(full.URL), full.URL)
-	sum.Write(full.Body)
-	key := [sha256.Size]byte(sum.Sum(nil))
+func (e *exchanges) count(i int, key [sha256.Size]byte) {
 	if e.tries == nil {
 		e.tries = map[[sha256.Size]byte][]int{}
 	}
@@ -114,7 +143,7 @@ func (e *exchanges) count(i int, full store.Exchange) {
 	if len(list) > 0 && list[len(list)-1] == i {
 		list = list[:len(list)-1] // read again
 	}
-	if full.Attempt <= 1 {
+	if e.list[i].Head.Attempt <= 1 {
 		list = nil
 	}
 	if n := len(list); n > 0 {

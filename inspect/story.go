@@ -24,6 +24,9 @@ type story struct {
 	fetching bool
 	fetched  *transcript.Growth // nil when there is nothing to be taken in
 
+	fetchingLLM bool
+	fetchedLLM  []readExchange
+
 	indexing sync.Mutex
 	text     *transcript.Text // nil until something was searched for
 }
@@ -106,16 +109,40 @@ func (s *story) close() {
 // grow reads what has been recorded since, and reports whether there was any.
 func (s *story) grow() bool {
 	grown := s.growFrames()
-	if s.t == nil || s.look.Session.Exchanged == 0 {
-		return grown
+	return s.growExchanges() || grown
+}
+
+// maxFetch is how many exchanges are read before they are shown.
+const maxFetch = 100
+
+// growExchanges takes in what was read of exchanges behind the views, and has
+// more read where there is more.
+func (s *story) growExchanges() bool {
+	if s.t == nil || s.look.Session.Exchanged == 0 || s.fetchingLLM {
+		return false
 	}
+	session := *s.look.Session // as it is now: it goes on while others read
 	if s.llm == nil {
 		s.llm = &exchanges{}
 	}
-	s.llm.session = s.look.Session
-	more, err := s.llm.extend(s.ctx)
-	s.fail(err)
-	return grown || more
+	s.llm.session = &session
+	changed := s.llm.take(s.fetchedLLM)
+	s.fetchedLLM = nil
+	numbers := s.llm.behind(s.t.Exchanges)
+	if len(numbers) == 0 || s.err != nil {
+		return changed
+	}
+	s.fetchingLLM = true
+	x := s.llm
+	var list []readExchange
+	var err error
+	s.behind(func() { list, err = x.fetch(s.ctx, numbers[:min(len(numbers), maxFetch)]) }, func() bool {
+		s.fetchingLLM = false
+		s.fail(err)
+		s.fetchedLLM = list
+		return len(list) > 0
+	})
+	return changed
 }
 
 func (s *story) growFrames() bool {
@@ -204,7 +231,6 @@ type memo[T any] struct {
 type kept[T any] struct {
 	last, answer, size int64
 	width              int
-	state              string // of an exchange
 	value              T
 }
 
@@ -213,17 +239,16 @@ const memoSize = 512
 
 // get returns what make returned for item i at this width.
 func (m *memo[T]) get(i int, it transcript.Item, width int, make func() T) T {
-	state := ""
 	if it.Exchange != nil {
-		state = string(it.Exchange.End)
+		return make() // what is known of it grows by itself
 	}
-	if k, ok := m.kept[i]; ok && k.last == it.Last && k.answer == it.Answer && k.size == it.Size && k.width == width && k.state == state {
+	if k, ok := m.kept[i]; ok && k.last == it.Last && k.answer == it.Answer && k.size == it.Size && k.width == width {
 		return k.value
 	}
 	if m.kept == nil || len(m.kept) >= memoSize {
 		m.kept = map[int]kept[T]{}
 	}
 	v := make()
-	m.kept[i] = kept[T]{it.Last, it.Answer, it.Size, width, state, v}
+	m.kept[i] = kept[T]{it.Last, it.Answer, it.Size, width, v}
 	return v
 }

@@ -101,7 +101,8 @@ func TestFollowExchange(t *testing.T) {
 	commit()
 	d := drive(t, path, 80, 24)
 	d.settle()
-	d.keys("Enter", "G").wants("following", "open 200 open Hello,")
+	d.keys("Enter").settle()
+	d.keys("G").wants("following", "open 200 open Hello,")
 	d.keys("Enter").wants("200 open", "answer    Hello,")
 	open.Pieces = x.Pieces[:2]
 	w.Exchange(open)

@@ -89,6 +89,9 @@ func (su *sessionUI) exchangesView() *view {
 	v.status = func() line {
 		if x := selected(); x != nil {
 			su.seq, su.exchange = max(x.Head.After, 1), x.Head.Number
+			if int64(r.Len()) < su.story.look.Session.Exchanged {
+				return line{{"reading... ", toneAsk}}.and(su.place(p))
+			}
 			return line{{visibleCut(exchangeSummary(x), 40) + "  ", toneDim}}.and(su.place(p))
 		}
 		if su.story.look.Session.Exchanged == 0 {

@@ -59,25 +59,21 @@ func (u *ui) openSessionAt(s *store.Session, seq int64) error {
 	}
 	type derived struct {
 		t   *transcript.Transcript
-		llm *exchanges
 		err error
 	}
 	done := make(chan derived, 1)
 	u.workers.Go(func() {
 		t, err := su.story.derive(ctx)
-		var llm *exchanges
-		if err == nil {
-			llm, err = su.story.exchanges(ctx)
-		}
-		done <- derived{t, llm, err}
+		done <- derived{t, err}
 	})
 	take := func(x derived) {
-		su.story.t, su.story.llm = x.t, x.llm
+		su.story.t = x.t
 		if x.err != nil {
 			su.story.t = nil
 			su.story.fail(x.err)
 			u.fail(su.story.err)
 		}
+		su.story.growExchanges()
 	}
 	wait := waitForTranscript
 	if s.Count() > longSession {
