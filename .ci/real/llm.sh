@@ -3,7 +3,8 @@
 # model: directly and through `agentrec llm record`. What they read from HTTP,
 # read by read, and what they make of it must be equal, and so must what the model
 # is asked: streams of three wires cut within lines and letters, refusals that the
-# SDKs retry, errors in the middle of a stream, streams that break off.
+# SDKs retry, errors in the middle of a stream, streams that break off. Then against
+# `agentrec llm serve`, which must give them the same from the recording.
 . "$(dirname "$0")/setup.bash"
 export PYTHONDONTWRITEBYTECODE=1
 need python3
@@ -103,4 +104,67 @@ agentrec export "$db" >"$tmp/llm.agentrec"
 absent "$secret" "$tmp/llm.agentrec"
 pieces=$(python3 "$here/llm_pieces.py" "$tmp/llm.agentrec" "$tmp/asked.recorded") || fail 'the recording has other pieces'
 say "${sdks[*]}: equal through the recorder, read by read; $pieces pieces kept as sent"
+# The mock. Several pieces may come in one read, so the joined bytes are compared
+# here, and what the SDKs make of them; the chunks are looked at below.
+mkdir "$tmp/idle"
+: >"$tmp/idle/ack" # a mock does not wait to be told that a piece was read
+python3 -u -m http.server --bind 127.0.0.1 --directory "$tmp/idle" 0 >"$tmp/idle.log" 2>&1 &
+started+=($!)
+for i in $(seq 100); do
+  idle=$(sed -n 's/.* port \([0-9]*\) .*/http:\/\/127.0.0.1:\1/p' "$tmp/idle.log")
+  [ -z "$idle" ] || break
+  sleep 0.1
+done
+
+# mock FILE: serves a recording; $mocked is its base URL.
+mock() {
+  agentrec llm serve "$1" 2>"$tmp/mock" &
+  mock=$!
+  started+=("$mock")
+  mocked=$(base "$tmp/mock")
+  mocked=${mocked%/v1}
+  [ -n "$mocked" ] || fail "no base URL: $(cat "$tmp/mock")"
+}
+
+# verdict STATUS TEXT: ends the mock, which must leave so and say that.
+verdict() {
+  local status=0
+  kill -TERM "$mock"
+  wait "$mock" || status=$?
+  [ "$status" = "$1" ] || { cat "$tmp/mock"; fail "the mock left with $status"; }
+  grep -q "$2" "$tmp/mock" || { cat "$tmp/mock"; fail "the mock does not say: $2"; }
+}
+
+mock "$tmp/llm.agentrec"
+asking=()
+for sdk in "${sdks[@]}"; do # all at once
+  "$sdk" "$mocked" "$idle" >"$tmp/$sdk.mocked" &
+  asking+=($!)
+done
+for pid in "${asking[@]}"; do
+  wait "$pid" || fail 'a client failed with the mock'
+done
+for sdk in "${sdks[@]}"; do
+  for from in direct mocked; do
+    python3 "$here/llm_joined.py" "$tmp/$sdk.$from" >"$tmp/$sdk.$from.joined"
+  done
+  same "$sdk: what came from the mock" "$tmp/$sdk.direct.joined" "$tmp/$sdk.mocked.joined"
+done
+exchanges=$(grep -c '^\["exchange"' "$tmp/llm.agentrec")
+verdict 0 "passed: $exchanges of $exchanges exchanges served"
+
+mock "$db"
+chunks=$(python3 "$here/llm_borders.py" "$tmp/llm.agentrec" "$mocked") || fail "the mock's chunks are others than the recorded ones"
+verdict 0 "passed: $exchanges of $exchanges exchanges served"
+say "${sdks[*]}: equal from the mock, all at once; $exchanges exchanges served, none left; $chunks chunks with the recorded borders"
+
+# One word of the first prompt was another: that request is refused, is not tried
+# again, and the word is told.
+sed '0,/Grüße/s//Grüsse/' "$tmp/llm.agentrec" >"$tmp/changed.agentrec"
+mock "$tmp/changed.agentrec"
+"${sdks[0]}" "$mocked" "$idle" >"$tmp/changed" || fail 'the client failed with another recording'
+verdict 3 'differs at message 1 (user)'
+grep -q 'recorded  "Grüsse"' "$tmp/mock" || { cat "$tmp/mock"; fail 'the changed word is not told'; }
+[ "$(grep -c '^agentrec: refused' "$tmp/mock")" = 1 ] || { cat "$tmp/mock"; fail 'the SDK tried again what the mock refused'; }
+say "${sdks[0]}: a changed word is refused once, and told"
 echo 'llm: passed'

@@ -2,7 +2,7 @@
 # The mocked model against the server it stands for, aimock (npm) and a server made
 # of go-vcr, in one run; prints a table. It is no test and no part of .ci/run: the
 # figures of a busy machine say little.
-. "$(dirname "$0")/setup.bash"
+. "$(dirname "$0")/../real/setup.bash"
 need npm
 
 aimock=$cache/aimock-1.43.0
@@ -11,7 +11,7 @@ if [ ! -f "$aimock/installed" ]; then
   npm install --prefix "$aimock" --ignore-scripts --no-audit --no-fund --loglevel=error @copilotkit/aimock@1.43.0 >/dev/null
   : >"$aimock/installed"
 fi
-(cd "$here/llm_bench" && go build -o "$tmp/bin/llm_bench" .)
+(cd "$here/../bench/llm" && go build -o "$tmp/bin/llm_bench" .)
 
 serve() { "$@" >"$tmp/log" 2>&1 & started+=($!); }
 answers_at() { # URL: waits until something listens there
