@@ -21,7 +21,7 @@ import (
 type Capture struct {
 	tape      *tape.Tape
 	route     store.Route
-	transport *http.Transport
+	transport *transport
 }
 
 // NewCapture returns a Capture that appends to t, which stays the caller's. The
@@ -32,7 +32,7 @@ func NewCapture(t *tape.Tape, route store.Route) *Capture {
 }
 
 // Close closes the connections to upstreams.
-func (c *Capture) Close() { c.transport.CloseIdleConnections() }
+func (c *Capture) Close() { c.transport.close() }
 
 // ServeHTTP forwards and records a request whose URL is absolute.
 func (c *Capture) ServeHTTP(w http.ResponseWriter, r *http.Request) {

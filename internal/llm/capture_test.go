@@ -281,6 +281,9 @@ func holdsNothing(t *testing.T, route store.Route) {
 			}
 			next <- true
 		}
+		if n, err := r.Body.Read(buf); n > 0 || err != io.EOF {
+			t.Errorf("after the request: %q, %v", buf[:n], err)
+		}
 		w.WriteHeader(200)
 		rc.Flush()
 		for i := range pieces {
@@ -482,6 +485,9 @@ func TestCaptureAnswersEarly(t *testing.T) {
 		t.Errorf("%d %s %v", answer.StatusCode, b, err)
 	}
 	answer.Body.Close()
+	if !answer.Close {
+		t.Error("the connection is to be used again, with half a request on it")
+	}
 	if x := rec.end(t)[0]; x.Status != 413 || received(x) != "too large" {
 		t.Errorf("stored: %+v", x)
 	}
@@ -518,6 +524,73 @@ func TestCaptureParallel(t *testing.T) {
 	}
 	if len(had) != n {
 		t.Errorf("%d different exchanges of %d", len(had), n)
+	}
+}
+
+// TestCaptureReusesConnections counts the connections of requests one after the
+// other, to an upstream that closes one when it rests.
+func TestCaptureReusesConnections(t *testing.T) {
+	var conns []net.Conn
+	var mu sync.Mutex
+	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	}))
+	upstream.Config.ConnState = func(c net.Conn, s http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s == http.StateNew {
+			conns = append(conns, c)
+		}
+	}
+	upstream.Start()
+	defer upstream.Close()
+	rec := newRecording(t, FrontOptions{Route: store.RouteBaseURL}, upstream.URL)
+	c := client(t, &http.Transport{})
+	for i := range 6 {
+		body := fmt.Sprint("request ", i)
+		if _, got := say(t, c, post(t, rec.base, body)); got != body {
+			t.Errorf("%q", got)
+		}
+		if i == 2 {
+			mu.Lock()
+			conns[0].(*net.TCPConn).SetLinger(0)
+			conns[0].Close()
+			mu.Unlock()
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(conns) != 2 {
+		t.Errorf("%d connections", len(conns))
+	}
+	if list := rec.end(t); len(list) != 6 || list[3].End != store.Done {
+		t.Errorf("stored: %+v", list)
+	}
+}
+
+// TestCaptureBrokenRequest has the agent go away within its request.
+func TestCaptureBrokenRequest(t *testing.T) {
+	for _, head := range []string{"Content-Length: 10\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 1000000\r\n"} {
+		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
+		rec := newRecording(t, FrontOptions{Route: store.RouteBaseURL}, upstream.URL)
+		u, err := url.Parse(rec.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST %s/x HTTP/1.1\r\nHost: %s\r\n%s\r\n4\r\nsome\r\n", u.Path, u.Host, head)
+		for rec.front.Requests() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		conn.Close()
+		<-rec.front.running.shut()
+		if x := rec.end(t)[0]; x.End != store.Cancelled || x.Status != 0 {
+			t.Errorf("%s: stored: %+v", head, x)
+		}
+		upstream.Close()
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 // newTransport returns how requests reach their upstream: through the proxy that
 // this process's own environment names, if any, as the agent's would have. It
 // neither asks for compression nor follows a redirect nor has a limit of time.
-func newTransport() *http.Transport {
-	return &http.Transport{
+func newTransport() *transport {
+	return &transport{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer().DialContext,
 		ForceAttemptHTTP2:     true,
@@ -27,7 +27,26 @@ func newTransport() *http.Transport {
 		ExpectContinueTimeout: time.Second,
 		ReadBufferSize:        64 << 10,
 		WriteBufferSize:       64 << 10,
+	}}
+}
+
+// transport is net/http's, with a shorter way for what needs no more.
+type transport struct {
+	*http.Transport
+	cleartext cleartext
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.cleartext.suits(r) {
+		return t.cleartext.RoundTrip(r)
 	}
+	return t.Transport.RoundTrip(r)
+}
+
+// close closes the connections that rest, and those in use once they would.
+func (t *transport) close() {
+	t.CloseIdleConnections()
+	t.cleartext.close()
 }
 
 func dialer() *net.Dialer {

@@ -24,12 +24,14 @@ type relay struct {
 	connected bool // the upstream was reached
 	answered  bool // 1xx come too late
 	ended     bool // nothing more is recorded
+	unread    bool // not all of the request has come
+	left      bool // the agent broke its request off
 }
 
 // run forwards the request and its answer, each byte as soon as it is there. It
 // panics with http.ErrAbortHandler, which cuts the agent's connection, where
 // the upstream's was cut.
-func (l *relay) run(transport *http.Transport) {
+func (l *relay) run(upstream *transport) {
 	defer l.stop()
 	out := l.outgoing()
 	if out.Body != nil {
@@ -37,7 +39,7 @@ func (l *relay) run(transport *http.Transport) {
 		// answers.
 		http.NewResponseController(l.w).EnableFullDuplex()
 	}
-	answer, err := transport.RoundTrip(out)
+	answer, err := upstream.RoundTrip(out)
 	l.mu.Lock()
 	l.answered = true
 	connected := l.connected
@@ -51,11 +53,8 @@ func (l *relay) run(transport *http.Transport) {
 		l.failed(errors.New("the upstream switched to a protocol that was not asked for"), true)
 		return
 	}
-	if l.seen != nil {
-		l.seen.Answer(answer.StatusCode, fields(answer.Header))
-	}
-	l.head(answer)
-	if end, reason := l.body(answer.Body); end != store.Done {
+	end, reason := l.answer(answer)
+	if end != store.Done {
 		l.end(end, nil, reason)
 		panic(http.ErrAbortHandler)
 	}
@@ -63,20 +62,28 @@ func (l *relay) run(transport *http.Transport) {
 	for name, values := range answer.Trailer {
 		h[http.TrailerPrefix+name] = values
 	}
-	l.end(store.Done, answer.Trailer, "")
 }
 
-// body forwards the body of the answer and tells how that ended.
-func (l *relay) body(body io.Reader) (store.ExchangeEnd, string) {
+// answer forwards the answer and tells how that ended. An end that is good is
+// recorded with the last piece.
+func (l *relay) answer(answer *http.Response) (store.ExchangeEnd, string) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	flusher, _ := l.w.(http.Flusher)
+	n, err := 0, error(nil)
+	if body, ok := answer.Body.(*reply); ok && body.ready() {
+		n, err = body.Read(*buffer) // goes with the head
+	}
+	l.together(func() {
+		l.seen.Answer(answer.StatusCode, fields(answer.Header))
+		l.tell((*buffer)[:n], err, answer)
+	})
+	l.head(answer)
+	if n == 0 {
+		flusher.Flush()
+	}
 	for {
-		n, err := body.Read(*buffer)
 		if n > 0 {
-			if l.seen != nil {
-				l.seen.Piece((*buffer)[:n])
-			}
 			if _, err := l.w.Write((*buffer)[:n]); err != nil {
 				return l.broken(store.Cancelled, err)
 			}
@@ -88,6 +95,23 @@ func (l *relay) body(body io.Reader) (store.ExchangeEnd, string) {
 		if err != nil {
 			return l.broken(store.CutShort, err)
 		}
+		n, err = answer.Body.Read(*buffer)
+		l.together(func() { l.tell((*buffer)[:n], err, answer) })
+	}
+}
+
+// together records what record does with one write, if anything is recorded.
+func (l *relay) together(record func()) {
+	if l.seen != nil {
+		l.seen.Together(record)
+	}
+}
+
+// tell records one read of the answer.
+func (l *relay) tell(p []byte, err error, answer *http.Response) {
+	l.seen.Piece(p)
+	if err == io.EOF {
+		l.end(store.Done, answer.Trailer, "")
 	}
 }
 
@@ -96,8 +120,11 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }
 // broken tells how a request ended that err has ended: an end of its context
 // explains every other error.
 func (l *relay) broken(end store.ExchangeEnd, err error) (store.ExchangeEnd, string) {
+	l.mu.Lock()
+	left := l.left
+	l.mu.Unlock()
 	switch cause := context.Cause(l.r.Context()); {
-	case cause == nil:
+	case cause == nil && !left:
 		return end, err.Error()
 	case errors.Is(cause, errFrontClosed):
 		return store.CutShort, cause.Error()
@@ -113,6 +140,7 @@ func (l *relay) failed(err error, connected bool) {
 	if connected || end != store.Failed {
 		panic(http.ErrAbortHandler)
 	}
+	l.lastOne()
 	http.Error(l.w, "agentrec: "+l.r.URL.Host+" cannot be reached: "+reason, http.StatusBadGateway)
 }
 
@@ -153,7 +181,8 @@ func (l *relay) outgoing() *http.Request {
 		out.Header["Accept-Encoding"] = []string{"identity"}
 	}
 	if r.ContentLength != 0 {
-		out.Body = &question{r.Body, l}
+		l.unread = true
+		out.Body = &question{ReadCloser: r.Body, relay: l}
 	}
 	return out.WithContext(httptrace.WithClientTrace(r.Context(), l.trace()))
 }
@@ -161,7 +190,8 @@ func (l *relay) outgoing() *http.Request {
 // question is the body of a request, recorded as it is read.
 type question struct {
 	io.ReadCloser
-	relay *relay
+	relay  *relay
+	closed bool // by the transport, which wants no more of it
 }
 
 func (q *question) Read(p []byte) (int, error) {
@@ -174,7 +204,18 @@ func (q *question) Read(p []byte) (int, error) {
 	if n > 0 && q.relay.seen != nil {
 		q.relay.seen.Body(p[:n])
 	}
+	if err == io.EOF {
+		q.relay.unread = false
+	}
+	q.relay.left = err != nil && err != io.EOF && !q.closed
 	return n, err
+}
+
+func (q *question) Close() error {
+	q.relay.mu.Lock()
+	q.closed = true
+	q.relay.mu.Unlock()
+	return q.ReadCloser.Close()
 }
 
 // trace passes on answers that come before the final one (1xx, RFC 9110, 15.2).
@@ -203,7 +244,7 @@ func (l *relay) trace() *httptrace.ClientTrace {
 	}
 }
 
-// head writes and flushes the beginning of the answer.
+// head writes the beginning of the answer.
 func (l *relay) head(answer *http.Response) {
 	endToEnd(answer.Header)
 	h := l.w.Header()
@@ -218,9 +259,17 @@ func (l *relay) head(answer *http.Response) {
 	for name := range answer.Trailer {
 		h.Add("Trailer", name)
 	}
+	l.lastOne()
 	l.w.WriteHeader(answer.StatusCode)
-	if flusher, ok := l.w.(http.Flusher); ok {
-		flusher.Flush()
+}
+
+// lastOne has the agent's connection close after an answer to a request that has
+// not come whole: net/http can not go on with it in full duplex.
+func (l *relay) lastOne() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unread && l.r.ProtoMajor == 1 {
+		l.w.Header().Set("Connection", "close")
 	}
 }
 

@@ -25,7 +25,7 @@ type mitm struct {
 	sealed *taken // connections whose agent speaks TLS
 	plain  *taken // connections whose agent speaks HTTP in the clear through CONNECT
 
-	transport *http.Transport // for what is not the model's
+	transport *transport // for what is not the model's
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool // hijacked; nil once closed
@@ -58,7 +58,7 @@ func (m *mitm) close() {
 	m.conns = nil
 	m.mu.Unlock()
 	m.using.Wait()
-	m.transport.CloseIdleConnections()
+	m.transport.close()
 	m.files.remove()
 }
 

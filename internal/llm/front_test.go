@@ -209,6 +209,7 @@ func TestShutdownWaits(t *testing.T) {
 			io.WriteString(w, "finished")
 		case <-r.Context().Done():
 			inside <- false
+			panic(http.ErrAbortHandler)
 		}
 	})})
 	upstream, _ := url.Parse("http://127.0.0.1:1")

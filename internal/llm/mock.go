@@ -67,7 +67,7 @@ type Mock struct {
 	telling sync.Mutex
 
 	passing   sync.Once
-	upstreams *http.Transport // made when something is passed on
+	upstreams *transport // made when something is passed on
 }
 
 // maxRequest is how long a live request's body may be: as much as is recorded.

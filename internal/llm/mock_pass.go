@@ -21,12 +21,12 @@ func (m *Mock) pass(w http.ResponseWriter, r *http.Request, u *url.URL, body []b
 }
 
 // transport returns the one that requests are passed on by.
-func (m *Mock) transport() *http.Transport {
+func (m *Mock) transport() *transport {
 	m.passing.Do(func() { m.upstreams = newTransport() })
 	return m.upstreams
 }
 
 // Close closes the connections to upstreams. No request may be running.
 func (m *Mock) Close() {
-	m.transport().CloseIdleConnections()
+	m.transport().close()
 }

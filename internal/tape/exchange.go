@@ -83,6 +83,8 @@ type Exchange struct {
 	stopped [2]bool  // a body is kept up to its first byte that is not
 	pieces  int
 	omitted int64
+	queue   []telling
+	waits   bool // within Together
 }
 
 const (
@@ -108,6 +110,19 @@ func (x *Exchange) Body(p []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.body(ofRequest, tellBody, tellBody, p)
+	x.flush() // also within Together: the upstream is about to get it
+}
+
+// Together appends with one write what is told within it.
+func (x *Exchange) Together(tell func()) {
+	x.mu.Lock()
+	x.waits = true
+	x.mu.Unlock()
+	tell()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waits = false
+	x.flush()
 }
 
 // Answer tells that the head of the answer came.
@@ -156,10 +171,9 @@ func (x *Exchange) body(side int, first, rest tell, p []byte) {
 			x.omitted += int64(len(p))
 			return
 		}
-		if err := x.tell(first, p[:n]); err != nil {
-			x.stopped[side] = true
-			x.omitted += int64(len(p))
-			x.tape.lanes[kindExchange].lost.Add(int64(len(p)))
+		if x.tell(first, p[:n]) != nil {
+			x.omitted += int64(len(p) - n)
+			x.tape.lanes[kindExchange].lost.Add(int64(len(p) - n))
 			return
 		}
 		x.kept[side] += int64(n)
@@ -175,18 +189,81 @@ func (x *Exchange) tellJSON(what tell, v any) error {
 	return err
 }
 
-// tell appends one record. A file system that does not answer is given up after
-// Patience, so the append has a goroutine of its own, which ends with it.
+// telling is one record on its way to the tape.
+type telling struct {
+	what  tell
+	time  time.Duration
+	bytes []byte // the whole record
+	size  int    // of what it tells
+}
+
+// tell appends one record, at once or at the end of Together.
 func (x *Exchange) tell(what tell, p []byte) error {
+	x.later(what, p)
+	if x.waits {
+		return nil
+	}
+	return x.flush()
+}
+
+func (x *Exchange) later(what tell, p []byte) {
+	b := make([]byte, 0, binary.MaxVarintLen64+1+len(p))
+	b = append(append(binary.AppendUvarint(b, x.id), byte(what)), p...)
+	x.queue = append(x.queue, telling{what, x.tape.Now(), b, len(p)})
+}
+
+// flush appends what waits with one write or, where there is no room for all,
+// what has some.
+func (x *Exchange) flush() error {
+	list := x.queue
+	x.queue = nil
+	if len(list) == 0 {
+		return nil
+	}
+	err := x.append(list)
+	if err == nil {
+		return nil
+	}
+	if len(list) > 1 && errors.Is(err, errFull) {
+		for i := range list {
+			if x.append(list[i:i+1]) != nil {
+				x.lost(list[i])
+			}
+		}
+		return err
+	}
+	for _, t := range list {
+		x.lost(t)
+	}
+	return err
+}
+
+// lost counts a record that is not on the tape. No more of its kind is kept.
+func (x *Exchange) lost(t telling) {
+	side := ofAnswer
+	switch t.what {
+	case tellBody:
+		side = ofRequest
+	case tellAnswer, tellPiece, tellMore:
+	default:
+		return
+	}
+	x.stopped[side] = true
+	if t.what != tellAnswer {
+		x.omitted += int64(t.size)
+		x.tape.lanes[kindExchange].lost.Add(int64(t.size))
+	}
+}
+
+// append appends records. A file system that does not answer is given up after
+// Patience, so the append has a goroutine of its own, which ends with it.
+func (x *Exchange) append(list []telling) error {
 	t := x.tape
 	if t.dead.Load() {
 		return errAbandoned
 	}
-	b := make([]byte, 0, binary.MaxVarintLen64+1+len(p))
-	b = append(append(binary.AppendUvarint(b, x.id), byte(what)), p...)
-	now := t.Now()
 	done := make(chan error, 1)
-	go func() { done <- t.exchange(now, b, what == tellBody || what == tellPiece || what == tellMore) }()
+	go func() { done <- t.exchange(list) }()
 	patience := time.NewTimer(Patience)
 	defer patience.Stop()
 	var err error
@@ -202,21 +279,28 @@ func (x *Exchange) tell(what tell, p []byte) error {
 	return err
 }
 
-// exchange appends a record of an exchange; bytes tells that it holds such, for
-// which there must be room.
-func (t *Tape) exchange(now time.Duration, b []byte, bytes bool) error {
+// exchange appends records of an exchange with one write. For bytes of a body
+// there must be room.
+func (t *Tape) exchange(list []telling) error {
 	t.talks.Lock()
 	defer t.talks.Unlock()
-	rec := t.lanes[kindExchange].seal.seal(now, b)
+	var all []byte
+	bytes := false
+	for _, r := range list {
+		rec := t.lanes[kindExchange].seal.seal(r.time, r.bytes)
+		if len(rec) > maxSealed {
+			return errors.New("a header is too long for the tape")
+		}
+		all = append(all, rec...)
+		bytes = bytes || r.what == tellBody || r.what == tellPiece || r.what == tellMore
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.dead.Load():
 		return errAbandoned
-	case len(rec) > maxSealed:
-		return errors.New("a header is too long for the tape")
-	case bytes && t.end+int64(len(rec))-t.drained.Load() > t.limit.Load():
+	case bytes && t.end+int64(len(all))-t.drained.Load() > t.limit.Load():
 		return errFull
 	}
-	return t.put(rec)
+	return t.put(all)
 }
