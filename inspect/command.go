@@ -19,7 +19,7 @@ import (
 
 // Commands returns the commands of this package for the root command.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{
+	list := []*cobra.Command{
 		newInspect(),
 		newLs(),
 		newShow(),
@@ -37,6 +37,13 @@ func Commands() []*cobra.Command {
 		newStats(),
 		newDiff(),
 	}
+	for _, cmd := range list {
+		switch cmd.Name() {
+		case "check", "redact", "rm", "prune", "export", "import", "grep", "stats", "diff":
+			showProgress(cmd)
+		}
+	}
+	return list
 }
 
 // colorFlag adds --color to a command that prints for people.

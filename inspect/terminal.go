@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"io"
-	"os"
 
 	"golang.org/x/term"
 )
@@ -29,7 +28,7 @@ type terminal struct {
 // terminal.
 func terminalOf(w io.Writer, mode string, getenv func(string) string) terminal {
 	var t terminal
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := w.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(f.Fd())) {
 		t.TTY = true
 		if cols, rows, err := term.GetSize(int(f.Fd())); err == nil {
 			t.Width, t.Height = cols, rows

@@ -318,6 +318,7 @@ func (w *Writer) commit(ctx context.Context, also func(tx *sql.Tx) error) error 
 	if err != nil {
 		return err
 	}
+	tell(ctx, int(now.Count()-w.seen.Count()))
 	w.seen = now
 	w.turn++
 	w.packed, w.drop = nil, 0

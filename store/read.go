@@ -248,6 +248,7 @@ func (db *DB) frames(ctx context.Context, id, from, to int64, raw bool) iter.Seq
 				return
 			}
 			if b.chunk != nil {
+				tell(ctx, int(min(b.chunk.last, last)-seq)+1)
 				for ; seq <= min(b.chunk.last, last); seq++ {
 					f := b.chunk.frame(seq)
 					if !raw {
@@ -262,6 +263,7 @@ func (db *DB) frames(ctx context.Context, id, from, to int64, raw bool) iter.Seq
 			if len(b.rows) == 0 {
 				return
 			}
+			tell(ctx, len(b.rows))
 			for _, f := range b.rows {
 				if !yield(f, nil) {
 					return
