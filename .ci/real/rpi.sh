@@ -53,6 +53,6 @@ JSON
   say "rpi $version: recorded, replayed, a changed prompt found"
 }
 
-generation 1 rpi 0.3.0
 generation 2 rpi2 0.16.0 -ns -nc -ne -np --offline
+generation 1 rpi 0.3.0
 echo 'rpi: passed'

@@ -60,6 +60,8 @@ const (
 
 var (
 	textKinds    = []string{"text", "input_text", "output_text"}
+	callItems    = []string{"function_call", "custom_tool_call"}
+	resultItems  = []string{"function_call_output", "custom_tool_call_output"}
 	messageRoles = []string{"system", "user", "assistant", "developer", "tool", "function", "model", "toolResult"}
 	// rustRoles are the names of messages that are written as {"User": {...}}.
 	rustRoles = map[string]string{"System": "system", "User": "user", "Assistant": "assistant", "Developer": "developer", "Tool": "tool"}
@@ -124,8 +126,8 @@ func (m *finding) pair() {
 // readMessage reads an object as a message.
 func readMessage(object []byte) (Message, bool) {
 	var msg Message
-	var members struct{ content, parts, calls, role bool }
-	only, n := "", 0
+	var members struct{ content, parts, calls, role, item bool }
+	only, kind, n := "", "", 0
 	eachMemberOf(object, func(key string, s Span) bool {
 		n++
 		if n == 1 {
@@ -143,6 +145,10 @@ func readMessage(object []byte) (Message, bool) {
 			members.parts = true
 		case "tool_calls", "tool_call_id", "toolCallId":
 			members.calls = true
+		case "call_id":
+			members.item = true
+		case "type":
+			kind = decodeIf(object[s.Start:s.End])
 		}
 		return true
 	})
@@ -154,11 +160,37 @@ func readMessage(object []byte) (Message, bool) {
 			return msg, true
 		}
 	}
+	if members.item && !members.role {
+		return itemMessage(kind, object)
+	}
 	if !members.role || !members.content && !members.parts && !members.calls {
 		return msg, false
 	}
 	msg.read(object)
 	return msg, true
+}
+
+// itemMessage reads an item of OpenAI's Responses that stands beside messages
+// and is none: a tool call, or the result of one.
+func itemMessage(kind string, object []byte) (Message, bool) {
+	var msg Message
+	switch {
+	case slices.Contains(callItems, kind):
+		msg.Role = "assistant"
+		msg.call(object)
+		// Its id is the item's; results name the call's.
+		eachMemberOf(object, func(key string, s Span) bool {
+			if key == "call_id" && len(msg.Calls) > 0 {
+				msg.Calls[0].ID = decodeIf(object[s.Start:s.End])
+			}
+			return true
+		})
+	case slices.Contains(resultItems, kind):
+		msg.Role = "tool"
+		msg.result(object)
+		msg.Text, msg.said = strings.Join(msg.said, "\n"), nil
+	}
+	return msg, msg.Role != "" && len(msg.Calls)+len(msg.CallID) > 0
 }
 
 // read takes the members of a message.

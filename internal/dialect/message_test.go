@@ -61,6 +61,15 @@ func TestMessages(t *testing.T) {
 			[]string{`toolResult "out" text:out answers c bash failed false`}},
 		{`{"message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}}]}}`,
 			[]string{`assistant "" calls c bash {"command":"ls"} answered false`}},
+		// OpenAI's Responses, where calls and results stand beside messages
+		{`{"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"be kind"}]},{"type":"reasoning","id":"r1","summary":[]},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"exec_command","arguments":"{\"cmd\":\"ls\"}"},{"type":"function_call_output","call_id":"call_1","output":"one\ntwo"}]}`,
+			[]string{`developer "be kind" input_text:be kind`, `assistant "" calls call_1 exec_command {"cmd":"ls"} answered true`, `tool "one\ntwo" answers call_1 exec_command failed false`}},
+		{`[{"type":"custom_tool_call","call_id":"c","name":"patch","input":"*** Begin"},{"type":"custom_tool_call_output","call_id":"c","output":[{"type":"input_text","text":"done"},{"type":"input_image","image_url":"data:image/png;base64,` + pixel + `"}]}]`,
+			[]string{`assistant "" calls c patch "*** Begin" answered true`, `tool "done" input_text:done input_image:[image/png, 2 kB] answers c patch failed false`}},
+		{`{"type":"tool_result","call_id":"call-5","summary":"of phi's wire, no message"}`, nil},
+		// parts of the kinds whose bytes or addresses stand in an object of their own
+		{`{"role":"user","content":[{"type":"video_url","video_url":{"url":"data:video/mp4;base64,` + pixel + `"}},{"type":"video_url","video_url":{"url":"https://x/v.mp4"}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"` + pixel + `"},"title":"t.pdf"},{"type":"document","source":{"type":"url","url":"https://x/d.pdf"}},{"type":"image","url":"https://x/i.png"}]}`,
+			[]string{`user "" video_url:[video/mp4, 2 kB] video_url:[video_url https://x/v.mp4] document:[application/pdf, t.pdf, 2 kB] document:[document https://x/d.pdf] image:[image https://x/i.png]`}},
 		// phi's checkpoints
 		{`{"checkpoint":{"step":{"BeforeLlm":{"messages":[{"System":{"content":"s"}},{"User":{"content":"u"}},{"Assistant":{"content":null,"reasoning_content":"r","tool_calls":[["c1","get","{\"city\":\"Oslo\"}"]]}},{"Tool":{"tool_call_id":"c1","content":"4"}}]}}}}`,
 			[]string{`system "s"`, `user "u"`, `assistant "" thought "r" calls c1 get {"city":"Oslo"} answered true`, `tool "4" answers c1 get failed false`}},
@@ -121,6 +130,17 @@ func TestStripBinary(t *testing.T) {
 		`{"resource":{"uri":"file:///a","mimeType":"application/pdf","blob":"` + bytes + `"}}`:        `{"resource":{"uri":"file:///a","mimeType":"application/pdf","blob":"<application/pdf, file:///a, 12 kB>"}}`,
 		`{"method":"fs/writeFile","params":{"path":"/a","dataBase64":"` + bytes + `"}}`:               `{"method":"fs/writeFile","params":{"path":"/a","dataBase64":"<data, 12 kB>"}}`,
 		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + bytes + `"}}`: `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"<image/png, 12 kB>"}}`,
+		// the kinds of OpenAI's parts and their kin
+		`{"type":"image_url","image_url":{"url":"data:image/png;base64,` + bytes + `","detail":"low"}}`:       `{"type":"image_url","image_url":{"url":"<image/png, 12 kB>","detail":"low"}}`,
+		`{"type":"input_image","image_url":"data:image/jpeg;base64,` + bytes + `"}`:                           `{"type":"input_image","image_url":"<image/jpeg, 12 kB>"}`,
+		`{"type":"image","media_type":"image/png","data":"` + bytes + `"}`:                                    `{"type":"image","media_type":"image/png","data":"<image/png, 12 kB>"}`,
+		`{"type":"document","media_type":"application/pdf","filename":"a.pdf","data":"` + bytes + `"}`:        `{"type":"document","media_type":"application/pdf","filename":"a.pdf","data":"<application/pdf, a.pdf, 12 kB>"}`,
+		`{"type":"file","file":{"filename":"b.pdf","file_data":"data:application/pdf;base64,` + bytes + `"}}`: `{"type":"file","file":{"filename":"b.pdf","file_data":"<application/pdf, b.pdf, 12 kB>"}}`,
+		`{"type":"video","media_type":"video/mp4","filename":"v.mp4","data":"` + bytes + `"}`:                 `{"type":"video","media_type":"video/mp4","filename":"v.mp4","data":"<video/mp4, v.mp4, 12 kB>"}`,
+		`{"type":"video_url","video_url":{"url":"data:video/mp4;base64,` + bytes + `"}}`:                      `{"type":"video_url","video_url":{"url":"<video/mp4, 12 kB>"}}`,
+		`{"type":"video_url","video_url":{"url":"https://x/v.mp4"}}`:                                          `{"type":"video_url","video_url":{"url":"https://x/v.mp4"}}`,
+		`{"type":"audio","media_type":"audio/wav","data":"` + bytes + `"}`:                                    `{"type":"audio","media_type":"audio/wav","data":"<audio/wav, 12 kB>"}`,
+		`{"type":"input_audio","input_audio":{"data":"` + bytes + `","format":"wav"}}`:                        `{"type":"input_audio","input_audio":{"data":"<audio/wav, 12 kB>","format":"wav"}}`,
 	} {
 		if got := string(StripBinary([]byte(raw))); got != want {
 			t.Errorf("%.100s\n got %.200s\nwant %s", raw, got, want)
