@@ -92,6 +92,7 @@ func (t *Transcript) Extend(ctx context.Context) (bool, error) {
 	grown := from <= to || changed
 	if grown {
 		t.Entries = slices.Grow(t.Entries, int(to-from+1))
+		var r dialect.Reading // one for all: nobody keeps it
 		for f, err := range t.Session.Frames(ctx, from, to) {
 			if err != nil {
 				return grown, fmt.Errorf("reading session %d: %w", t.Session.ID, err)
@@ -99,7 +100,7 @@ func (t *Transcript) Extend(ctx context.Context) (bool, error) {
 			for between.before(f.Seq) {
 				between.take(t)
 			}
-			r := dialect.Reading{}
+			r = dialect.Reading{}
 			if f.Raw != nil {
 				r = t.Dialect.Read(f.Stream, f.Raw)
 			}

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +26,7 @@ import (
 // directory, so that the session opens at once the next time. An index may be
 // deleted at any moment: it holds nothing that cannot be derived again.
 const (
-	indexMagic  = "agentrec index 4\n"
+	indexMagic  = "agentrec index 5\n"
 	indexSuffix = ".index"
 	indexFrames = 20_000  // shorter sessions are derived each time
 	indexTotal  = 1 << 30 // bytes that all index files may take
@@ -173,17 +175,28 @@ func pruneIndexes(dir string, total int64) {
 	}
 }
 
-// writeIndex writes an index so that it is there whole or not at all.
+// writeIndex writes an index so that it is there whole or not at all: packed,
+// then how long it is unpacked, then the hash of both.
 func writeIndex(path string, t *Transcript) error {
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return fmt.Errorf("packing an index: %w", err)
-	}
-	defer z.Close()
-	packed := z.EncodeAll(t.encode(), nil)
-	sum := sha256.Sum256(packed)
 	return writeWhole(path, func(w io.Writer) error {
-		_, err := w.Write(slices.Concat([]byte(indexMagic), sum[:], packed))
+		if _, err := io.WriteString(w, indexMagic); err != nil {
+			return err
+		}
+		sum := sha256.New()
+		both := io.MultiWriter(w, sum)
+		z, err := zstd.NewWriter(both, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+		if err != nil {
+			return err
+		}
+		e := &encoder{w: z}
+		t.encodeTo(e)
+		if err := errors.Join(e.err, z.Close()); err != nil {
+			return err
+		}
+		if _, err := both.Write(binary.BigEndian.AppendUint64(nil, uint64(e.n64))); err != nil {
+			return err
+		}
+		_, err = w.Write(sum.Sum(nil))
 		return err
 	})
 }
@@ -200,15 +213,20 @@ func readIndex(path string, s *store.Session, d *dialect.Dialect) (*Transcript, 
 		return nil, err
 	}
 	rest, ok := bytes.CutPrefix(b, []byte(indexMagic))
-	if !ok || len(rest) < sha256.Size || sha256.Sum256(rest[sha256.Size:]) != [sha256.Size]byte(rest[:sha256.Size]) {
+	at := len(rest) - sha256.Size
+	if !ok || at < 8 || sha256.Sum256(rest[:at]) != [sha256.Size]byte(rest[at:]) {
 		return nil, errIndex
 	}
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(indexLimit))
+	size := binary.BigEndian.Uint64(rest[at-8:])
+	if size > indexLimit {
+		return nil, errIndex
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(indexLimit), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		return nil, err
 	}
 	defer z.Close()
-	plain, err := z.DecodeAll(rest[sha256.Size:], nil)
+	plain, err := z.DecodeAll(rest[:at-8], make([]byte, 0, size))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"math"
 	"time"
 
@@ -14,7 +15,30 @@ import (
 var errIndex = errors.New("not an index of this session")
 
 // encoder writes numbers as varints and texts with their length.
-type encoder struct{ b []byte }
+type encoder struct {
+	b   []byte
+	w   io.Writer // where b goes now and then; nil keeps all in b
+	n64 int64     // bytes that went there
+	err error     // the first error of w
+}
+
+// spill writes what has been encoded, if that is much.
+func (e *encoder) spill() {
+	if len(e.b) >= 64<<10 {
+		e.flush()
+	}
+}
+
+func (e *encoder) flush() {
+	if e.w == nil {
+		return
+	}
+	if e.err == nil {
+		_, e.err = e.w.Write(e.b)
+	}
+	e.n64 += int64(len(e.b))
+	e.b = e.b[:0]
+}
 
 func (e *encoder) u(v uint64)  { e.b = binary.AppendUvarint(e.b, v) }
 func (e *encoder) i(v int64)   { e.b = binary.AppendVarint(e.b, v) }
@@ -108,7 +132,12 @@ const entriesAtOnce = 4096
 
 // encode writes all that a transcript holds but its events and exchanges.
 func (t *Transcript) encode() []byte {
-	e := &encoder{b: make([]byte, 0, 16*len(t.Entries)+1<<16)}
+	e := &encoder{}
+	t.encodeTo(e)
+	return e.b
+}
+
+func (t *Transcript) encodeTo(e *encoder) {
 	e.n(len(t.Entries))
 	var last Entry
 	for from := 0; from < len(t.Entries); from += entriesAtOnce {
@@ -140,9 +169,10 @@ func (t *Transcript) encode() []byte {
 		for _, x := range chunk {
 			e.b = append(e.b, byte(x.Stream), byte(x.Role), byte(x.Shows), byte(x.Flags))
 		}
+		e.spill()
 	}
 	t.encodeTables(e)
-	return e.b
+	e.flush()
 }
 
 func (t *Transcript) encodeTables(e *encoder) {
@@ -174,6 +204,7 @@ func (t *Transcript) encodeTables(e *encoder) {
 		e.usage(x.Usage)
 		e.u(uint64(x.conversation))
 		e.bool(x.answered)
+		e.spill()
 	}
 	e.n(len(t.Calls))
 	for _, x := range t.Calls {
@@ -189,6 +220,7 @@ func (t *Transcript) encodeTables(e *encoder) {
 		e.i(int64(x.End))
 		e.bool(x.Failed)
 		e.i(int64(x.item))
+		e.spill()
 	}
 	e.n(len(t.Folds))
 	for i := range t.Folds {
@@ -212,6 +244,7 @@ func (t *Transcript) encodeTables(e *encoder) {
 			e.s("")
 		}
 		e.i(int64(x.item))
+		e.spill()
 	}
 	e.n(len(t.items))
 	for _, x := range t.items {
