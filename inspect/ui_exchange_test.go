@@ -69,6 +69,11 @@ func TestExchangeKeys(t *testing.T) {
 	d.wants("1 of 17: status >= 400", "429 try 1/2 rate_limit_error: Slow down")
 	d.keys("5", "g", "/").types("slow down").settle()
 	d.wants("3/5")
+	d.keys("1", "f")
+	d.root.input.field.SetText("")
+	d.types("").keys("g", "/").types("oslo?").settle()
+	d.wants("hit 1 of 2", "10/17").keys("n").wants("hit 2 of 2", "11/17").keys("n").wants("hit 1 of 2").keys("/").types("status = 200").settle()
+	d.wants("hit 3 of 4", "12/17").keys("n").wants("hit 4 of 4", "14/17").keys("n").wants("hit 1 of 4", "2/17").keys("N").wants("hit 4 of 4")
 }
 
 // An exchange that is going on shows what has come of it so far, in every view.
@@ -124,5 +129,31 @@ func TestFollowExchange(t *testing.T) {
 	}
 	if err := w.Close(ctx, store.End{State: store.Closed, Wire: [store.Streams]int64{-1, -1, -1}}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A session that holds exchanges and no frame, as llm record makes them, can be
+// looked at like any other.
+func TestExchangesAlone(t *testing.T) {
+	path := recordTold(t, nil, phiExchanges()[:1])
+	if s := shown(t, showOptions{File: path}); !strings.Contains(s, "e1 ⇄     0.000  GET api.openai.com /v1/models") {
+		t.Error(s)
+	}
+	for _, size := range [][2]int{{80, 24}, {60, 15}} {
+		d := drive(t, path, size[0], size[1])
+		d.settle()
+		d.keys("Enter").settle()
+		d.wants("⇄ api.openai.com", "gpt-5-mini").keys("Enter").wants("the session has no frames").keys("i", "Enter").wants("e1 GET api.openai.com").keys("%").wants("no frame before it").keys("Esc")
+		for _, view := range []string{"2", "3", "4", "5", "1"} {
+			d.keys(view).settle()
+			d.keys("j", "k", "G", "g", "Space", "%", "n")
+			if d.root.input != nil {
+				t.Fatal("something is being typed")
+			}
+			for len(d.views) > 2 {
+				d.pop()
+			}
+		}
+		d.keys("5").wants("1/1")
 	}
 }

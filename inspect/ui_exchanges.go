@@ -134,6 +134,9 @@ func (su *sessionUI) openItem(it transcript.Item) error {
 	if it.Exchange != nil {
 		return su.openExchange(it.Exchange.Number)
 	}
+	if su.story.look.Session.Count() == 0 {
+		return errors.New("the session has no frames")
+	}
 	return su.openFrame(max(it.Seq, 1))
 }
 

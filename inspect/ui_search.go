@@ -16,8 +16,8 @@ import (
 type hunt struct {
 	expr   string
 	filter *transcript.Filter
-	hits   []int64 // seqs, in order
-	at     int64   // the last frame looked at
+	hits   []spot // in order
+	at     int64  // the last frame looked at
 	// the last frame of which is known what it holds, while that is found out
 	indexed int64
 	done    bool
@@ -90,7 +90,7 @@ func (su *sessionUI) search(expr string, back bool) error {
 	su.story.busy++
 	t := su.story.t
 	su.u.workers.Go(func() {
-		var found []int64
+		var found []spot
 		at := time.Now()
 		report := func(seq int64, done bool, err error) {
 			news := found
@@ -99,6 +99,7 @@ func (su *sessionUI) search(expr string, back bool) error {
 			su.u.post(func() {
 				h.hits, h.at, h.done, h.indexed = append(h.hits, news...), seq, done, 0
 				if done {
+					slices.SortFunc(h.hits, compareSpots) // exchanges come last
 					su.story.busy--
 				}
 				if ctx.Err() != nil {
@@ -118,12 +119,15 @@ func (su *sessionUI) search(expr string, back bool) error {
 			}
 		})
 		if err == nil {
-			err = t.Search(ctx, f, func(seq int64) bool { found = append(found, seq); return true }, func(seq int64) {
+			err = t.Search(ctx, f, func(seq int64) bool { found = append(found, spot{seq: seq}); return true }, func(seq int64) {
 				last = seq
 				if time.Since(at) >= reportEvery {
 					report(seq, false, nil)
 				}
 			})
+		}
+		if err == nil {
+			err = searchExchanges(ctx, t, f, func(s spot) { found = append(found, s) })
 		}
 		report(last, true, err)
 	})
@@ -141,7 +145,7 @@ func (su *sessionUI) stopHunt() {
 // toHit moves to the hit after (before, when back) the selected frame, going
 // round at the end, and reports whether it could be decided where that is.
 func (su *sessionUI) toHit(h *hunt, back bool) bool {
-	i, found := slices.BinarySearch(h.hits, su.seq)
+	i, found := slices.BinarySearchFunc(h.hits, su.spot(), compareSpots)
 	switch {
 	case back:
 		i--
@@ -160,7 +164,7 @@ func (su *sessionUI) toHit(h *hunt, back bool) bool {
 	default:
 		i = 0
 	}
-	su.goTo(h.hits[i])
+	su.goToSpot(h.hits[i])
 	return true
 }
 
@@ -182,7 +186,7 @@ func (su *sessionUI) huntStatus() line {
 	if h == nil {
 		return nil
 	}
-	n, found := slices.BinarySearch(h.hits, su.seq)
+	n, found := slices.BinarySearchFunc(h.hits, su.spot(), compareSpots)
 	text := count(len(h.hits), "hit")
 	if found {
 		text = fmt.Sprintf("hit %d of %d", n+1, len(h.hits))

@@ -127,7 +127,8 @@ func (t *Transcript) ItemOf(number int64) int {
 type Exchanged struct {
 	*store.Exchange
 	Model string
-	Turn  int // index into Turns; -1 outside
+	Turn  int    // index into Turns; -1 outside
+	Said  []byte // what text is looked for in; nil is its URL and both bodies
 }
 
 // NeedsBodies reports whether some exchanges can be decided only by what their
@@ -179,6 +180,9 @@ func (c *condition) onExchange(x *Exchanged) bool {
 	case "open":
 		return x.End == ""
 	case "text":
+		if x.Said != nil {
+			return c.contains(x.Said)
+		}
 		return c.contains([]byte(x.URL)) || c.contains(x.Body) || c.contains(joinPieces(x.Pieces))
 	}
 	return c.field == jsonField && dialect.Valid(x.Body) && c.onPlaces(x.Body)

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -138,6 +139,12 @@ func (f *field) values(t *Transcript) []string {
 	case f.name == "tool":
 		for i := range t.Calls {
 			add(t.Calls[i].Name)
+		}
+	case f.name == "host" || f.name == "path":
+		for i := range t.Exchanges {
+			if u, err := url.Parse(t.Exchanges[i].URL); err == nil {
+				add(map[string]string{"host": u.Host, "path": u.Path}[f.name])
+			}
 		}
 	case f.name == "tag":
 		for k, v := range t.Session.Tags {
