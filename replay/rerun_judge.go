@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"agentrec/internal/dialect"
 	"agentrec/internal/transcript"
+	"agentrec/store"
 )
 
 // judge turns the differences of two sessions into entries. What the agent's
@@ -79,6 +82,13 @@ func (v *verdict) known(extra Entry) bool {
 		}
 	}
 	return false
+}
+
+// blind reports whether the dialect knows of no frame of the agent what it says.
+func (r *rerun) blind() bool {
+	return !slices.ContainsFunc(r.dialect.Rules(), func(rule *dialect.Rule) bool {
+		return rule.Stream == store.Out && rule.Shows() != dialect.ShowsNothing
+	})
 }
 
 // entryOf makes an entry of the differences of one item.

@@ -113,6 +113,11 @@ func (o *RerunOptions) once(ctx context.Context, r *rerun, path string, text io.
 		return nil, err
 	}
 	report := r.report()
+	if r.blind() {
+		n := Entry{Kind: Inexact, Message: fmt.Sprintf("by the dialect %s no frame of the agent says anything, so texts and calls were not compared; agentrec dialect draft %s proposes a table for --dialect", r.dialect.Name(), r.file)}
+		report.Notes = append(report.Notes, n)
+		fmt.Fprintf(text, "agentrec: %s\n", visible(n.Message))
+	}
 	if said := r.agent.stderr.text(); said != "" && report.Verdict != "pass" {
 		fmt.Fprintf(text, "agentrec: the agent's stderr ends:\n%s\n", visibleLines(said))
 	}
