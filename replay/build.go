@@ -37,9 +37,10 @@ type fact struct {
 
 type opening struct{ request, response int32 }
 
-func newBuilder(d *dialect.Dialect, free []string) *builder {
+// newBuilder makes a builder for about that many frames.
+func newBuilder(d *dialect.Dialect, free []string, frames int64) *builder {
 	s := &script{
-		dialect: d, items: make([]item, 1), lanes: make([]lane, 1),
+		dialect: d, items: make([]item, 1, frames+8), lanes: make([]lane, 1),
 		labels: []string{""}, convs: []string{""},
 		more: map[int32][]int32{}, shared: map[int32][]int32{}, also: map[int32][]int32{},
 		refs: map[int32][]reference{}, asks: map[int32]ask{}, members: map[int32]int32{},
@@ -50,7 +51,7 @@ func newBuilder(d *dialect.Dialect, free []string) *builder {
 		s.free[label] = true
 	}
 	return &builder{
-		s: s, facts: make([]fact, 1),
+		s: s, facts: make([]fact, 1, frames+8),
 		labels: map[string]int32{"": 0}, convs: map[string]int32{"": 0},
 		minted: map[string]int32{}, group: map[string]int32{},
 		named: map[int32]bool{}, opener: map[int32]opening{}, snapAt: -1,

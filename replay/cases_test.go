@@ -30,7 +30,7 @@ func newMemory(t testing.TB, dialectName string, o matching, lines []string, fre
 		t.Fatal(err)
 	}
 	m := &memory{t: t, d: d, v: &verdict{}, raw: [][]byte{nil}}
-	b := newBuilder(d, free)
+	b := newBuilder(d, free, int64(len(lines)))
 	state := store.Closed
 	seq := int64(0)
 	for _, line := range lines {

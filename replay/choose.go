@@ -73,7 +73,7 @@ func candidateOf(ctx context.Context, s *store.Session, o Options) (candidate, e
 	if err != nil {
 		return c, err
 	}
-	b := newBuilder(d, nil)
+	b := newBuilder(d, nil, 0)
 	for f, err := range s.Frames(ctx, 1, maxOpening) {
 		if err != nil {
 			return c, fmt.Errorf("reading the session's frames: %w", err)

@@ -32,7 +32,7 @@ type heard struct {
 // none, are left out: then the end is not played.
 func newMirror(ctx context.Context, s *store.Session, d *dialect.Dialect, until int64) (*mirror, error) {
 	b := &mirrorBuilder{
-		builder: newBuilder(d, nil), outs: map[int32]heard{}, firsts: map[string]int32{},
+		builder: newBuilder(d, nil, 0), outs: map[int32]heard{}, firsts: map[string]int32{},
 		mint: map[string]bool{}, wanted: map[string]bool{}, count: map[string]int{}, names: map[int32]question{}, asks: map[int32]bool{},
 	}
 	err := b.session(ctx, s, func(f store.Frame, _ bool) {

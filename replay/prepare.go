@@ -128,7 +128,7 @@ func (p *player) faulty(d *dialect.Dialect) *faulty {
 // build reads the session into a builder. each sees every frame before it is
 // read; ending says that EOF or a signal was recorded before it.
 func (p *player) build(d *dialect.Dialect, each func(f store.Frame, ending bool)) (*builder, error) {
-	b := newBuilder(d, p.o.Free)
+	b := newBuilder(d, p.o.Free, p.session.Count())
 	return b, b.session(p.data, p.session, each)
 }
 
