@@ -39,8 +39,9 @@ func idLines(ctx context.Context, s *store.Session, d *dialect.Dialect, t *trans
 	fact("dialect", tonePlain, "%s", d.Name())
 	fact("label", tonePlain, "%s", dash(r.Label))
 	fact("role", tonePlain, "%s", roleName(r.Role))
-	if r.Rule != nil && f.Stream == store.In {
-		fact("class", tonePlain, "%s", [...]string{"act: what comes later may depend on it", "query: only its answer depends on it", "free: nothing waits for it"}[min(r.Rule.Class, dialect.Free)])
+	fact("in a replay", tonePlain, "%s", r.Waits(f.Stream))
+	if f.Stream != store.Err {
+		fact("", tonePlain, "%s", d.Lane(f.Stream, &r))
 	}
 	if t != nil {
 		if e, ok := t.Entry(f.Seq); ok {

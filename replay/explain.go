@@ -20,7 +20,10 @@ type Explained struct {
 	Stream  string   `json:"stream,omitempty"` // in, out, err
 	Event   string   `json:"event,omitempty"`  // eof, or the name of a signal
 	Label   string   `json:"label,omitempty"`
+	Rule    string   `json:"rule,omitempty"`  // the row of the dialect's table
+	Means   string   `json:"means,omitempty"` // what that row makes of the frame, for people
 	Lane    int32    `json:"lane,omitempty"`
+	Of      string   `json:"of,omitempty"`      // the conversation that the lane is of
 	Pair    int64    `json:"pair,omitempty"`    // the response of a request, the request of a response
 	Gates   bool     `json:"gates,omitempty"`   // of an in frame: later out frames wait for it
 	Waits   []Wait   `json:"waits,omitempty"`   // of an out frame: what must have happened
@@ -35,6 +38,7 @@ type Wait struct {
 	Seq   int64  `json:"seq,omitempty"`
 	Event string `json:"event,omitempty"`
 	Sent  bool   `json:"sent"` // an out frame that must be out; else an in frame that must have come
+	Why   string `json:"why"`  // for people
 }
 
 // Bound is a place of an in frame that binds a value.
@@ -106,7 +110,11 @@ func (x *explainer) line(i int32) (Explained, error) {
 	if it.stream == store.Err {
 		return line, nil
 	}
-	line.Label = x.s.dialect.Read(it.stream, f.Raw).Label
+	r := x.s.dialect.Read(it.stream, f.Raw)
+	line.Label, line.Means, line.Of = r.Label, r.Waits(it.stream), r.Conversation
+	if r.Rule != nil {
+		line.Rule = r.Rule.Family
+	}
 	if it.pair != 0 {
 		line.Pair = int64(x.s.items[it.pair].seq)
 	}
@@ -154,14 +162,56 @@ func (x *explainer) waits(i int32, it *item, line *Explained) {
 		switch {
 		case j == 0:
 		case s.items[j].flags&fEvent != 0:
-			line.Waits = append(line.Waits, Wait{Event: x.event(j)})
+			line.Waits = append(line.Waits, Wait{Event: x.event(j), Why: whyEnding})
 		default:
-			line.Waits = append(line.Waits, Wait{Seq: int64(s.items[j].seq), Sent: s.items[j].stream == store.Out})
+			line.Waits = append(line.Waits, Wait{Seq: int64(s.items[j].seq), Sent: s.items[j].stream == store.Out, Why: s.why(i, j)})
 		}
 	}
 	for _, c := range s.shared[i] {
 		line.AnyOf = append(line.AnyOf, int64(s.items[c].seq))
 	}
+}
+
+// Why a frame waits, in words.
+const (
+	whyEnding   = "it was so before this"
+	whyRequest  = "its request"
+	whyCancel   = "cancels its request"
+	whyOpener   = "opens its conversation"
+	whyAlone    = "the one request open then"
+	whyData     = "an id or value of it stands here"
+	whyGate     = "before it in its lane"
+	whyAll      = "before it, and its lane had nothing yet"
+	whyUnlaned  = "before it; it is in no lane"
+	whyOrder    = "the order of its lane"
+	whyResponse = "an answer before it in its lane"
+)
+
+// why returns why the out frame i waits for item j.
+func (s *script) why(i, j int32) string {
+	it, other := &s.items[i], &s.items[j]
+	response := it.flags&fX == 0
+	switch {
+	case response && (j == it.pair || slices.Contains(s.also[i], j)):
+		return whyRequest
+	case response && slices.Contains(s.cancels[it.pair], j):
+		return whyCancel
+	case other.stream == store.Out && j != it.prev && other.flags&fX == 0:
+		return whyResponse
+	case other.stream == store.Out:
+		return whyOrder
+	case j == it.need && it.flags&fAttached != 0:
+		return whyAlone
+	case j == s.lanes[it.lane].opener:
+		return whyOpener
+	case other.lane != it.lane && slices.Contains(s.more[i], j):
+		return whyData
+	case it.flags&fAll != 0 && it.lane == 0, it.flags&fLane0 != 0:
+		return whyUnlaned
+	case it.flags&fAll != 0:
+		return whyAll
+	}
+	return whyGate
 }
 
 // human writes a line of the script for people.
@@ -180,16 +230,21 @@ func (x Explained) human() string {
 		notes = append(notes, fmt.Sprintf("right behind %d", x.With))
 	case x.Stream == "out":
 		notes = append(notes, x.humanWaits())
-	case x.Gates:
-		notes = append(notes, "holds back what follows")
+	case x.Gates, !strings.Contains(x.Means, "holds back"):
+		notes = append(notes, x.Means)
 	default:
-		notes = append(notes, "holds nothing back")
+		notes = append(notes, "holds nothing back here")
 	}
 	for _, bound := range x.Binds {
 		notes = append(notes, fmt.Sprintf("binds %s (%s)", visible(bound.Path), bound.Space))
 	}
 	if len(x.Ignored) > 0 {
 		notes = append(notes, "may differ: "+visible(strings.Join(x.Ignored, ", ")))
+	}
+	if x.Of != "" {
+		notes = append(notes, fmt.Sprintf("lane %d (%s)", x.Lane, visible(x.Of)))
+	} else if x.Lane > 1 {
+		notes = append(notes, fmt.Sprintf("lane %d", x.Lane))
 	}
 	b.WriteString(strings.Join(notes, "; "))
 	b.WriteByte('\n')
@@ -198,14 +253,22 @@ func (x Explained) human() string {
 
 func (x Explained) humanWaits() string {
 	var came, sent []string
-	for _, w := range x.Waits {
-		switch {
-		case w.Event != "":
-			came = append(came, w.Event)
-		case w.Sent:
-			sent = append(sent, fmt.Sprint(w.Seq))
-		default:
-			came = append(came, fmt.Sprint(w.Seq))
+	for n, w := range x.Waits {
+		name := fmt.Sprint(w.Seq)
+		if w.Event != "" {
+			name = w.Event
+		}
+		last := true // of those that it waits for on equal grounds
+		for _, later := range x.Waits[n+1:] {
+			last = last && (later.Why != w.Why || later.Sent != w.Sent)
+		}
+		if last {
+			name += " (" + w.Why + ")"
+		}
+		if w.Sent {
+			sent = append(sent, name)
+		} else {
+			came = append(came, name)
 		}
 	}
 	var out []string
