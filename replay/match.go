@@ -425,12 +425,18 @@ func (e *engine) pairSlots(i int32, recorded, live []byte, do func(slot dialect.
 }
 
 // means reports whether every reference of a live frame may mean the request
-// that the recorded one means: a live id that stands for another recorded
-// request does not.
+// that the recorded one means, and every value of the client is one of the
+// recorded type: a live id that stands for another recorded request does not.
 func (e *engine) means(i int32, recorded, live []byte) (d transcript.Difference, ok bool) {
 	ok = true
 	e.pairSlots(i, recorded, live, func(slot dialect.Slot, was, is string) {
-		if !ok || !slot.Ref || slot.Mints || !slot.ByClient {
+		if !ok || !slot.ByClient {
+			return
+		}
+		if !slot.Ref && kindOf(was[0]) != kindOf(is[0]) {
+			d, ok = transcript.Difference{Path: transcript.JoinPath(transcript.PlaceAt(recorded, slot.Start)), Recorded: was, Live: is}, false
+		}
+		if !slot.Ref || slot.Mints {
 			return
 		}
 		if q := e.liveRefs[naming(slot.Namespace, is)]; q != 0 && q != e.s.referred(i, slot) {

@@ -75,6 +75,40 @@ var misdeeds = []misdeed{
 	{"no JSON", says(15, `{`, `{{`), Extra, "text is not in the recording"},
 }
 
+// misbehave plays a recording to a client that sends other frames in the places
+// of the recorded ones, "" for none, and several with an LF between. It reads
+// what it was sent before, gives up when that does not come, and leaves early
+// when the last ones are none.
+func misbehave(t *testing.T, name string, lines, sent []string) *memory {
+	m := newMemory(t, name, matching{}, lines)
+	m.lines(m.e.start())
+	last, next := len(sent)-1, 0
+	for last > 0 && sent[last] == "" {
+		last--
+	}
+	for i, line := range lines {
+		if next > last && last < len(sent)-1 {
+			break // it leaves early
+		}
+		if strings.HasPrefix(line, "out ") && !m.e.done[i+1] {
+			m.e.stall()
+			break // the client waits for it, and gives up
+		}
+		if !strings.HasPrefix(line, "in ") {
+			continue
+		}
+		for _, frame := range bytes.Split([]byte(sent[next]), []byte("\n")) {
+			if len(frame) > 0 {
+				m.lines(m.e.frame(frame))
+			}
+		}
+		next++
+	}
+	m.e.eof()
+	m.v.close(m.e, false)
+	return m
+}
+
 // TestMisdeeds holds the diagnosis of each: what is said first, for everything
 // after it may only follow. What a client is free to choose is no divergence.
 func TestMisdeeds(t *testing.T) {
@@ -91,33 +125,7 @@ func TestMisdeeds(t *testing.T) {
 			for n, i := range at {
 				sent[n] = strings.TrimPrefix(lines[i], "in ")
 			}
-			sent = c.change(sent)
-			m := newMemory(t, name, matching{}, lines)
-			m.lines(m.e.start())
-			last, next := len(sent)-1, 0
-			for sent[last] == "" {
-				last--
-			}
-			for i, line := range lines {
-				if next > last && last < len(sent)-1 {
-					break // it leaves early
-				}
-				if strings.HasPrefix(line, "out ") && !m.e.done[i+1] {
-					m.e.stall()
-					break // the client waits for it, and gives up
-				}
-				if !strings.HasPrefix(line, "in ") {
-					continue
-				}
-				for _, frame := range bytes.Split([]byte(sent[next]), []byte("\n")) {
-					if len(frame) > 0 {
-						m.lines(m.e.frame(frame))
-					}
-				}
-				next++
-			}
-			m.e.eof()
-			m.v.close(m.e, false)
+			m := misbehave(t, name, lines, c.change(sent))
 			var kind, message string
 			if len(m.v.diverge) > 0 {
 				kind, message = m.v.diverge[0].Kind, m.v.diverge[0].Message
