@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"time"
+
+	"agentrec/internal/dialect"
 
 	"github.com/spf13/cobra"
 )
@@ -58,7 +61,10 @@ diverged and 4 when FILE cannot be played.`,
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				n = dash
 			}
-			if n != 1 {
+			switch {
+			case n > 1:
+				return fmt.Errorf("replay takes one FILE, and %q stands behind it; a command to record goes after --, and agentrec shim --drop leaves out a client's own arguments", args[1])
+			case n < 1:
 				return fmt.Errorf("replay takes one FILE; write agentrec replay FILE, and a command to record after --")
 			}
 			return nil
@@ -89,6 +95,17 @@ diverged and 4 when FILE cannot be played.`,
 					return fmt.Errorf("--fault %w", err)
 				}
 				o.Faults = append(o.Faults, fault)
+			}
+			if _, err := dialect.ParsePaths(o.Ignore...); err != nil {
+				return fmt.Errorf("--ignore: %w", err)
+			}
+			for _, v := range o.IgnoreValue {
+				if _, err := regexp.Compile(v); err != nil {
+					return fmt.Errorf("--ignore-value: %w", err)
+				}
+			}
+			if explain && o.Session == AnySession {
+				return fmt.Errorf("--explain plays to no client that could choose; name one session with --session")
 			}
 			if asJSON && !explain {
 				return fmt.Errorf("--json goes with --explain; the verdict of a replay goes to --report FILE.json")

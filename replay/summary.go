@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,15 +117,24 @@ func printSummary(o SummaryOptions, reports []*Report, failed int) error {
 // readReports reads a report file, or all of a directory.
 func readReports(path string) ([]*Report, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: there is no %s; no replay with --report %s has begun", store.ErrUnusable, path, path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: reading reports: %w", store.ErrUnusable, err)
 	}
 	files := []string{path}
 	if info.IsDir() {
-		if files, err = filepath.Glob(filepath.Join(path, "*.json")); err != nil {
-			return nil, err
+		list, err := os.ReadDir(path) // sorted by name
+		if err != nil {
+			return nil, fmt.Errorf("%w: reading reports: %w", store.ErrUnusable, err)
 		}
-		slices.SortFunc(files, cmp.Compare[string])
+		files = nil
+		for _, e := range list {
+			if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
 	}
 	var out []*Report
 	for _, file := range files {
