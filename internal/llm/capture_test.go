@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -591,6 +594,33 @@ func TestCaptureBrokenRequest(t *testing.T) {
 			t.Errorf("%s: stored: %+v", head, x)
 		}
 		upstream.Close()
+	}
+}
+
+// TestCaptureTrusts asks an upstream whose certificate only a variable for the
+// agent names.
+func TestCaptureTrusts(t *testing.T) {
+	upstream := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }))
+	upstream.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer upstream.Close()
+	file := filepath.Join(t.TempDir(), "corp.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, named := range []bool{false, true} {
+		if named {
+			t.Setenv("NODE_EXTRA_CA_CERTS", file)
+		}
+		rec := newRecording(t, FrontOptions{Route: store.RouteBaseURL}, upstream.URL)
+		status, got := say(t, client(t, &http.Transport{}), post(t, rec.base, "q"))
+		if named && (status != 200 || got != "hello") || !named && status != http.StatusBadGateway {
+			t.Errorf("named: %v, %d %s", named, status, got)
+		}
+		want := map[bool]store.ExchangeEnd{true: store.Done, false: store.Failed}[named]
+		if x := rec.end(t)[0]; x.End != want {
+			t.Errorf("stored: %+v", x)
+		}
 	}
 }
 

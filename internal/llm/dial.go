@@ -4,21 +4,26 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"slices"
 	"time"
 )
 
 // newTransport returns how requests reach their upstream: through the proxy that
-// this process's own environment names, if any, as the agent's would have. It
+// this process's own environment names, if any, as the agent's would have, and
+// with the certificates that it names for the agent besides the system's. It
 // neither asks for compression nor follows a redirect nor has a limit of time.
 func newTransport() *transport {
 	return &transport{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer().DialContext,
+		TLSClientConfig:       &tls.Config{RootCAs: agentRoots()},
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
 		MaxIdleConnsPerHost:   64,
@@ -28,6 +33,32 @@ func newTransport() *transport {
 		ReadBufferSize:        64 << 10,
 		WriteBufferSize:       64 << 10,
 	}}
+}
+
+// agentRoots returns the certificates that this system trusts and those that
+// variables name for programs which do not ask the system, nil if there are none:
+// without them the agent could reach its model behind a company's own proxy, and
+// we could not.
+func agentRoots() *x509.CertPool {
+	var more [][]byte
+	for _, name := range append(slices.Clone(replacing), "NODE_EXTRA_CA_CERTS") {
+		if path := os.Getenv(name); path != "" && name != "SSL_CERT_FILE" { // that one is the system's
+			if pem, err := os.ReadFile(path); err == nil {
+				more = append(more, pem)
+			}
+		}
+	}
+	if len(more) == 0 {
+		return nil
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	for _, pem := range more {
+		roots.AppendCertsFromPEM(pem)
+	}
+	return roots
 }
 
 // transport is net/http's, with a shorter way for what needs no more.
