@@ -167,4 +167,38 @@ verdict 3 'differs at message 1 (user)'
 grep -q 'recorded  "Grüsse"' "$tmp/mock" || { cat "$tmp/mock"; fail 'the changed word is not told'; }
 [ "$(grep -c '^agentrec: refused' "$tmp/mock")" = 1 ] || { cat "$tmp/mock"; fail 'the SDK tried again what the mock refused'; }
 say "${sdks[0]}: a changed word is refused once, and told"
+
+# pi carries its model's URL itself and ignores variables: it is recorded as its
+# proxy, on whose list the model's address stands.
+if ! command -v npm >/dev/null || [ ! -f "$cache/pi-0.74.2/installed" ] && [ "$(left)" -lt 60 ]; then
+  say 'skipped pi by its proxy: it can not be installed here'
+else
+  pi=$cache/pi-0.74.2
+  if [ ! -f "$pi/installed" ]; then
+    mkdir -p "$pi"
+    npm install --prefix "$pi" --ignore-scripts --no-audit --no-fund --loglevel=error @earendil-works/pi-coding-agent@0.74.2 >/dev/null
+    : >"$pi/installed"
+  fi
+  package=$pi/node_modules/@earendil-works/pi-coding-agent
+  secret=sk-pi-0123456789abcdefghij
+  answers
+  mkdir -p "$tmp/agent"
+  cat >"$tmp/agent/models.json" <<JSON
+{"providers": {"mock": {"baseUrl": "$model", "api": "openai-completions", "apiKey": "$secret", "models": [
+  {"id": "mock-model", "name": "mock", "reasoning": false, "input": ["text"], "contextWindow": 128000, "maxTokens": 4096,
+   "cost": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0}}]}}}
+JSON
+  address=${model#http://}
+  agentrec shim "$tmp/pi.js" --js -- proxy --db "$tmp/pi.db" --llm mitm --llm-host "${address%/v1}" -- node "$package/dist/cli.js" >/dev/null
+  (cd "$tmp/home" && HOME=$tmp/home PI_CODING_AGENT_DIR=$tmp/agent PI_OFFLINE=1 PI_SKIP_VERSION_CHECK=1 PI_TELEMETRY=0 \
+    timeout 120 node "$here/pi_client.mjs" "$package" "$tmp/pi.js") >"$tmp/pi.out" || fail 'pi: the client did not get through'
+  silence
+  whole "$tmp/pi.db"
+  agentrec export "$tmp/pi.db" >"$tmp/pi.agentrec"
+  absent "$secret" "$tmp/pi.agentrec"
+  asked=$(grep -c '^/v1/chat/completions' "$tmp/model.log")
+  kept=$(grep -c '^\["exchange", [0-9]*, {"route":"mitm",.*"status":200,.*"end":"done"' "$tmp/pi.agentrec")
+  [ "$asked" -gt 0 ] && [ "$asked" = "$kept" ] || { cat "$tmp/model.log"; fail "pi asked its model $asked times, $kept are recorded"; }
+  say "pi 0.74.2, as its proxy: $kept of $asked requests recorded"
+fi
 echo 'llm: passed'
