@@ -56,14 +56,10 @@ func ServeModel(ctx context.Context, o ModelOptions) error {
 	if err != nil {
 		return err
 	}
-	m.tell("running")
+	stop := m.follow()
 	var left error
 	if len(o.Command) > 0 {
 		left = m.run(front.Env(os.Environ()))
-		if left != nil && !errors.As(left, new(store.Exit)) {
-			front.Close()
-			return left
-		}
 	} else {
 		for _, line := range m.bases(front) {
 			fmt.Fprintf(o.Stderr, "agentrec: %s\n", line)
@@ -74,6 +70,13 @@ func ServeModel(ctx context.Context, o ModelOptions) error {
 		}
 	}
 	front.Close()
+	stop()
+	if left != nil && !errors.As(left, new(store.Exit)) { // it did not start
+		if m.reporter != nil {
+			left = errors.Join(left, m.reporter.close(m.report("done")))
+		}
+		return left
+	}
 	return m.verdict(left)
 }
 
@@ -194,18 +197,51 @@ func versionOf(p string) string {
 	return ""
 }
 
+// follow keeps the report up to date while requests come, so that it is of use
+// also after KILL, until the returned function is called.
+func (m *model) follow() (stop func()) {
+	if m.reporter == nil {
+		return func() {}
+	}
+	m.reporter.sync(m.report("running"))
+	ticker, done, ended := time.NewTicker(followEvery), make(chan struct{}), make(chan struct{})
+	go func() { // ends with done
+		defer close(ended)
+		seen := 0
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				if n := m.mock.Report().Requests; n != seen {
+					seen = n
+					m.tell()
+				}
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+	}
+}
+
+// followEvery is how old a report may be.
+const followEvery = 200 * time.Millisecond
+
 // missed tells a miss as it happens.
 func (m *model) missed(miss llm.Miss) {
 	m.mu.Lock()
 	fmt.Fprint(m.o.Stderr, human(missEntry(miss)))
 	m.mu.Unlock()
-	m.tell("running")
+	m.tell()
 }
 
 // tell brings the report up to date.
-func (m *model) tell(state string) {
+func (m *model) tell() {
 	if m.reporter != nil {
-		m.reporter.update(m.report(state))
+		m.reporter.update(m.report("running"))
 	}
 }
 

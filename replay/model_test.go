@@ -162,6 +162,10 @@ func TestServeModelStatus(t *testing.T) {
 		}
 	}
 	var failure child.Failure
+	bad := ModelOptions{File: file, Report: filepath.Join(t.TempDir(), "r.json"), Command: []string{"no-such-program-here"}, Stderr: &human}
+	if err := ServeModel(context.Background(), bad); !errors.As(err, &failure) || failure.Status != child.StatusNotFound {
+		t.Errorf("not found, with a report: %v", err)
+	}
 	if err := run("no-such-program-here"); !errors.As(err, &failure) || failure.Status != child.StatusNotFound {
 		t.Errorf("not found: %v", err)
 	}
@@ -169,6 +173,47 @@ func TestServeModelStatus(t *testing.T) {
 	err := ServeModel(context.Background(), ModelOptions{File: empty, Command: []string{"true"}, Stderr: &human})
 	if !errors.Is(err, store.ErrUnusable) || !strings.Contains(err.Error(), "--llm") {
 		t.Errorf("no exchanges: %v", err)
+	}
+}
+
+// The report is kept up to date, for a process that is killed.
+func TestServeModelReportsMeanwhile(t *testing.T) {
+	file := recordModel(t, `{"a":1}`, "one", `{"a":2}`, "two")
+	report := filepath.Join(t.TempDir(), "report.json")
+	signals := make(chan os.Signal, 1)
+	r, w := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- ServeModel(context.Background(), ModelOptions{File: file, Report: report, Stderr: w, Signals: signals})
+		w.Close()
+	}()
+	line := make([]byte, 500)
+	n, err := r.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, r)
+	_, rest, _ := strings.Cut(string(line[:n]), "the base URL is ")
+	base, _, _ := strings.Cut(rest, " ")
+	resp, err := http.Post(base+"/chat/completions", "application/json", strings.NewReader(`{"a":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	for {
+		b, err := os.ReadFile(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), `"state": "running"`) && strings.Contains(string(b), `"played": 1`) {
+			break // the test's own time limit is the judge
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	signals <- syscall.SIGTERM
+	if err := <-ended; !errors.As(err, new(Divergence)) {
+		t.Error(err)
 	}
 }
 

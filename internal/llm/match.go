@@ -62,7 +62,6 @@ type lane struct {
 // looked at when a request asks for them.
 func newMatcher(exchanges []store.Exchange, recorded, live sides, now func() time.Time) *matcher {
 	m := &matcher{recorded: recorded, live: live, now: now, lanes: map[string]*lane{}, hosts: map[string]bool{}, answers: map[string]*entry{}, bound: bindings{}}
-	m.recorded.chain, m.live.chain = m.chain, m.chain
 	for i := range exchanges {
 		x := &exchanges[i]
 		u, err := url.Parse(x.URL)
@@ -121,7 +120,9 @@ func (m *matcher) request(e *entry) *request {
 	body := unpacked(e.x.Body, headerValue(e.x.Header, "Content-Encoding"))
 	r := newRequest(e.x.Method, e.url)
 	r.parse(headerValue(e.x.Header, "Content-Type"), body)
-	r.canonise(&m.recorded)
+	s := m.recorded
+	s.chain = e.lane.chain(m.answers)
+	r.canonise(&s)
 	return r
 }
 
@@ -140,24 +141,28 @@ func newLiveRequest(method string, u *url.URL, body []byte, retry string) *liveR
 
 // read makes a live request ready to be compared. Values that took the place of
 // redaction tokens before are those tokens.
-func (m *matcher) read(live *liveRequest, h http.Header) {
+func (m *matcher) read(l *lane, live *liveRequest, h http.Header) {
 	live.parse(h.Get("Content-Type"), unpacked(live.raw, h.Get("Content-Encoding")))
 	m.mu.Lock()
 	live.body = m.bound.tokens(live.body)
 	m.mu.Unlock()
 	s := m.live
+	s.chain = l.chain(m.answers)
 	if now := m.now(); len(s.near.spans) > 0 {
 		s.near.spans = append([]span{{now, now}}, s.near.spans...)
 	}
 	live.canonise(&s)
 }
 
-// chain returns what stands for the id of an answer: the request it was given to.
-func (m *matcher) chain(id string) string {
-	if e := m.answers[id]; e != nil && e.ready {
-		return hex.EncodeToString(e.keys[Normalised][:])
+// chain returns what tells what stands for the id of an answer: the request that
+// it was given to, if that is of the lane.
+func (l *lane) chain(answers map[string]*entry) func(id string) string {
+	return func(id string) string {
+		if e := answers[id]; e != nil && e.lane == l && e.ready {
+			return hex.EncodeToString(e.keys[Normalised][:])
+		}
+		return ""
 	}
-	return ""
 }
 
 // found is the exchange that answers a request.

@@ -121,6 +121,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case miss == nil, miss.Served:
 		if !m.play(w, r, f.x) {
 			m.left(f.x)
+			panic(http.ErrAbortHandler) // where the agent is still there, because we end, it must not take this for the end
 		}
 	case miss.Passed:
 		m.pass(w, r, u, body)
@@ -149,7 +150,7 @@ func (m *Mock) find(live *liveRequest, r *http.Request) (found, *Miss) {
 	n := m.came()
 	l := m.matcher.lanes[live.lane()]
 	if l == nil {
-		m.matcher.read(live, r.Header)
+		m.matcher.read(l, live, r.Header)
 		return found{}, m.missed(n, live, nil, nil)
 	}
 	f, ok := m.matcher.byBytes(l, live)
@@ -159,7 +160,7 @@ func (m *Mock) find(live *liveRequest, r *http.Request) (found, *Miss) {
 			return found{entry: e, again: true}, nil
 		}
 		m.matcher.prepare(l) // first: ids of answers are known by it
-		m.matcher.read(live, r.Header)
+		m.matcher.read(l, live, r.Header)
 		f, ok = m.matcher.byTier(l, live)
 	}
 	if ok {
