@@ -17,20 +17,20 @@ const maxEverywhere = 2000
 // placeRows are frames of several sessions.
 type placeRows struct{ list []place }
 
-// place is a frame of a session, with its row.
+// place is a frame or an exchange of a session, with its row.
 type place struct {
 	session *store.Session
-	seq     int64
-	row     line
+	spot
+	row line
 }
 
-// Len returns the number of frames.
+// Len returns the number of places.
 func (r *placeRows) Len() int { return len(r.list) }
 
-// Item returns the row of a frame.
+// Item returns the row of a place.
 func (r *placeRows) Item(i, _ int) []line { return []line{r.list[i].row} }
 
-// searchEverywhere lists the frames of all sessions that expr matches, the
+// searchEverywhere lists the frames and exchanges of all sessions that expr matches, the
 // newest session first, as they are found.
 func (u *ui) searchEverywhere(expr string) error {
 	sessions, err := u.db.Sessions(u.ctx)
@@ -56,12 +56,12 @@ func (u *ui) searchEverywhere(expr string) error {
 		return l
 	}
 	v.commands = []command{
-		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "open", help: "open the session at this frame", do: func(string) error {
+		{name: "open", keys: []string{"Enter", "l", "Right"}, bar: "open", help: "open the session at this place", do: func(string) error {
 			if len(r.list) == 0 {
 				return errors.New("nothing was found yet")
 			}
 			at := r.list[p.sel]
-			return u.openSessionAt(at.session, at.seq)
+			return u.openSessionAt(at.session, at.spot)
 		}},
 	}
 	u.push(v)
@@ -94,7 +94,8 @@ func (u *ui) searchEverywhere(expr string) error {
 	return nil
 }
 
-// hitsIn returns the frames of one session that expr matches.
+// hitsIn returns the frames of one session that expr matches, and behind them
+// the exchanges.
 func (u *ui) hitsIn(ctx context.Context, s *store.Session, expr string, progress func(seq int64)) ([]place, error) {
 	d, err := transcript.DialectOf(ctx, s, u.dialect)
 	if err != nil {
@@ -117,15 +118,35 @@ func (u *ui) hitsIn(ctx context.Context, s *store.Session, expr string, progress
 	if err != nil {
 		return nil, err
 	}
+	var exchanges []spot
+	err = searchExchanges(ctx, t, f, func(at spot) {
+		if len(seqs)+len(exchanges) < maxEverywhere {
+			exchanges = append(exchanges, at)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
 	w := newWindow(s, d)
+	head := line{}.pad(toneStrong, fmt.Sprintf("%3d %s", s.ID, visibleCut(s.Name, 16)), 20)
 	var out []place
 	for _, seq := range seqs {
 		row, err := w.row(ctx, seq)
 		if err != nil {
 			return out, err
 		}
-		head := line{}.pad(toneStrong, fmt.Sprintf("%3d %s", s.ID, visibleCut(s.Name, 16)), 20)
-		out = append(out, place{s, seq, head.and(frameLine(row.Frame, row.Reading, []byte(row.Begin), maxRow))})
+		out = append(out, place{s, spot{seq: seq}, join(head, frameLine(row.Frame, row.Reading, []byte(row.Begin), maxRow))})
+	}
+	for _, at := range exchanges {
+		full, err := s.Exchange(ctx, at.exchange)
+		if err != nil {
+			return out, fmt.Errorf("reading exchange %d: %w", at.exchange, err)
+		}
+		front := line{}.add(toneDim, fmt.Sprintf("%6s %9s ", fmt.Sprintf("e%d", at.exchange), clock(full.Time)))
+		out = append(out, place{s, at, join(head, front, exchangeRow(wholeExchange(&full), maxRow))})
 	}
 	return out, nil
 }
+
+// join puts lines behind each other into a new one.
+func join(lines ...line) line { return slices.Concat(lines...) }

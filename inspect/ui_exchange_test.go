@@ -157,3 +157,14 @@ func TestExchangesAlone(t *testing.T) {
 		d.keys("5").wants("1/1")
 	}
 }
+
+func TestSearchExchangesEverywhere(t *testing.T) {
+	path := recordTold(t, phiSteps, phiExchanges())
+	recordInto(t, path, "other", phiSteps)
+	d := drive(t, path, 120, 24)
+	d.settle()
+	d.keys("/").types("slow down").settle()
+	d.wants("slow down in all sessions", "1 hit", "1 told", "e3", "429 rate_limit_error: Slow down")
+	d.keys("Enter").settle()
+	d.wants("told", "timeline", "11/17").keys("Enter").wants("e3 POST")
+}

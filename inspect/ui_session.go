@@ -36,17 +36,17 @@ type sessionUI struct {
 }
 
 // openSession shows a session from its beginning.
-func (u *ui) openSession(s *store.Session) error { return u.openSessionAt(s, 1) }
+func (u *ui) openSession(s *store.Session) error { return u.openSessionAt(s, spot{seq: 1}) }
 
-// openSessionAt shows a session with a frame of it selected.
-func (u *ui) openSessionAt(s *store.Session, seq int64) error {
+// openSessionAt shows a session with a frame or exchange of it selected.
+func (u *ui) openSessionAt(s *store.Session, at spot) error {
 	d, err := transcript.DialectOf(u.ctx, s, u.dialect)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(u.ctx)
 	own := *s
-	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: seq, goal: "timeline"}
+	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: at.seq, exchange: at.exchange, goal: "timeline"}
 	su.story.behind = func(work func(), then func() bool) {
 		u.workers.Go(func() {
 			work()
