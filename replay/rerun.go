@@ -12,6 +12,7 @@ import (
 
 	"agentrec/internal/child"
 	"agentrec/internal/dialect"
+	"agentrec/internal/redact"
 	"agentrec/internal/tape"
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -98,6 +99,12 @@ func openRerun(ctx context.Context, o *RerunOptions, file string, until int64) (
 	if r.m, err = newMirror(ctx, r.session, r.dialect, until); err != nil {
 		return nil, err
 	}
+	secrets, err := redact.New(redact.Options{Environ: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	secrets.SetDialect(r.dialect)
+	r.v.mask = masker(secrets)
 	r.m.decline = o.Decline
 	r.m.report = func(n Entry) { r.v.diverged(n) }
 	data := newPayloads(ctx, r.session)

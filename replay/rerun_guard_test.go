@@ -50,3 +50,22 @@ func TestGuard(t *testing.T) {
 		})
 	}
 }
+
+// What a live agent asks for is told without the secrets in it.
+func TestRerunHidesSecrets(t *testing.T) {
+	const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	o := RerunOptions{}
+	r, err := openRerun(context.Background(), &o, recordLines(t, "phi",
+		`out {"type":"hello","protocol_version":1,"server_name":"a","server_version":"1"}`, `in {"type":"run","session_id":"","query":"q"}`,
+		`out {"type":"done","seq":2,"outcome":"completed"}`), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	r.m.start()
+	r.m.frame([]byte(`{"type":"hello","protocol_version":1}`))
+	r.m.frame([]byte(`{"type":"tool_call","seq":1,"call_id":"c","name":"x","args":{"text":"` + secret + `"}}`))
+	if len(r.v.diverge) != 1 || r.v.diverge[0].Kind != Unknown || strings.Contains(human(r.v.diverge[0]), secret) {
+		t.Errorf("%+v", r.v.diverge)
+	}
+}
