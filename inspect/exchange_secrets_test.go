@@ -27,9 +27,9 @@ func answered(body string, pieces ...string) store.Exchange {
 	return x
 }
 
-// talk makes a database with one closed session of one frame and these
+// exchanged makes a database with one closed session of one frame and these
 // exchanges.
-func talk(t *testing.T, list ...store.Exchange) string {
+func exchanged(t *testing.T, list ...store.Exchange) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "session.db")
 	db, err := store.Open(t.Context(), path)
@@ -37,7 +37,7 @@ func talk(t *testing.T, list ...store.Exchange) string {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	w, err := db.Begin(t.Context(), store.Start{Name: "talk", Argv: []string{"agent"}})
+	w, err := db.Begin(t.Context(), store.Start{Name: "exchanged", Argv: []string{"agent"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,20 +78,20 @@ func exchangesOf(t *testing.T, path string) []store.Exchange {
 	return list
 }
 
-const talkedKey = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+const saidKey = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
 // leaky is a session with a secret in each place of its exchanges that can hold
 // one.
 func leaky(t *testing.T) string {
-	x := answered(`{"messages":["my key is `+talkedKey+`"]}`, "data: "+talkedKey[:20], talkedKey[20:]+"\n\n", "data: done\n\n")
+	x := answered(`{"messages":["my key is `+saidKey+`"]}`, "data: "+saidKey[:20], saidKey[20:]+"\n\n", "data: done\n\n")
 	x.URL += "?api_key=plainvalue1234"
 	x.Header = append(x.Header, store.Field{Name: "X-Api-Key", Value: "plainvalue5678"})
 	x.Trailer = []store.Field{{Name: "Set-Cookie", Value: "a=plainvalue9012"}}
 	x.Error = "see https://me:hunter2hunter2@h"
-	return talk(t, answered(`{"messages":["nothing"]}`, "data: nothing\n\n"), x)
+	return exchanged(t, answered(`{"messages":["nothing"]}`, "data: nothing\n\n"), x)
 }
 
-var leaks = []string{talkedKey, talkedKey[:20], talkedKey[20:], "plainvalue", "hunter2"}
+var leaks = []string{saidKey, saidKey[:20], saidKey[20:], "plainvalue", "hunter2"}
 
 func TestCheckFindsSecretsInExchanges(t *testing.T) {
 	var out bytes.Buffer
@@ -181,11 +181,11 @@ func TestExportNumbersTokensInExchanges(t *testing.T) {
 // Exchanges that say the same keep their lines; what says something else is new.
 func TestOntoKeepsExchanges(t *testing.T) {
 	a, b := answered(`{"q":1}`, "data: 1\n\n", "data: 2\n\n"), answered(`{"q":2}`, "data: 3\n\n")
-	old := exported(t, talk(t, a, b), "")
+	old := exported(t, exchanged(t, a, b), "")
 	time.Sleep(time.Millisecond)
 	same := answered(`{"q":1}`, "data: ", "1\n\ndata: 2\n\n") // other times, other pieces, another date
 	other := answered(`{"q":2}`, "data: 4\n\n")
-	laid := exported(t, talk(t, same, b, other), save(t, old))
+	laid := exported(t, exchanged(t, same, b, other), save(t, old))
 	d := differing(old, laid)
 	if len(d) != 2 || !strings.Contains(d[0], "data: 4") || !strings.Contains(d[1], `"proof"`) {
 		t.Errorf("want the new exchange and the proof, got:\n%s", strings.Join(d, "\n"))
@@ -198,7 +198,7 @@ func TestOntoKeepsExchanges(t *testing.T) {
 // Binary data of a request goes, with the request's length.
 func TestExportStripsBinaryOfExchanges(t *testing.T) {
 	image := strings.Repeat("iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB", 40)
-	path := talk(t, answered(`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+image+`"}}]}]}`, "ok"))
+	path := exchanged(t, answered(`{"messages":[{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+image+`"}}]}]}`, "ok"))
 	var out bytes.Buffer
 	if err := export(t.Context(), exportOptions{File: path, Strip: true, Out: &out, Err: &out}); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestExportStripsBinaryOfExchanges(t *testing.T) {
 
 // Lists count exchanges and their bytes.
 func TestListsCountExchanges(t *testing.T) {
-	path := talk(t, answered(`{"q":1}`, "data: 1\n\n"), answered(`{"q":2}`, "data: 3\n\n"))
+	path := exchanged(t, answered(`{"q":1}`, "data: 1\n\n"), answered(`{"q":2}`, "data: 3\n\n"))
 	var out bytes.Buffer
 	if err := ls(t.Context(), lsOptions{File: path, JSON: true, Out: &out, Now: time.Now()}); err != nil {
 		t.Fatal(err)

@@ -43,23 +43,23 @@ func partsOf(ctx context.Context, s *store.Session, d *dialect.Dialect) iter.Seq
 		}
 		next, stop := iter.Pull2(s.Exchanges(ctx))
 		defer stop()
-		x, err, talks := next()
+		x, err, more := next()
 		before := func(seq int64) bool {
 			for {
 				event := len(events) > 0 && (seq == 0 || events[0].After < seq)
-				talk := talks && (err != nil || seq == 0 || x.After < seq)
+				exchange := more && (err != nil || seq == 0 || x.After < seq)
 				switch {
-				case !event && !talk:
+				case !event && !exchange:
 					return true
 				case err != nil:
 					yield(part{}, err)
 					return false
-				case talk && (!event || x.After < events[0].After || x.After == events[0].After && x.Time < events[0].Time):
+				case exchange && (!event || x.After < events[0].After || x.After == events[0].After && x.Time < events[0].Time):
 					own := x
 					if !emit(part{Key: exchangeKey(&own), Exchange: &own}, own.Time) {
 						return false
 					}
-					x, err, talks = next()
+					x, err, more = next()
 				default:
 					e := events[0]
 					events = events[1:]

@@ -233,7 +233,7 @@ func (db *DB) oneMoment(ctx context.Context, fn func(q queryer) error) error {
 }
 
 // keptExchange reads an exchange as it stands, whole; ErrNotFound.
-func (s *Session) keptExchange(ctx context.Context, number int64) (x keptExchange, err error) {
+func (s *Session) keptExchange(ctx context.Context, number int64, known *knownBodies) (x keptExchange, err error) {
 	err = s.db.oneMoment(ctx, func(q queryer) error {
 		list, err := s.db.exchangeRows(ctx, q, s.ID, number, 1)
 		if err != nil {
@@ -243,7 +243,7 @@ func (s *Session) keptExchange(ctx context.Context, number int64) (x keptExchang
 			return ErrNotFound
 		}
 		x = list[0]
-		return s.db.loadBodies(ctx, q, s.ID, &x, &knownBodies{})
+		return s.db.loadBodies(ctx, q, s.ID, &x, known)
 	})
 	return x, err
 }
@@ -252,7 +252,7 @@ func (s *Session) exchange(ctx context.Context, number int64) (Exchange, error) 
 	if number < 1 || number > maxSeq {
 		return Exchange{}, ErrNotFound
 	}
-	x, err := s.keptExchange(ctx, number)
+	x, err := s.keptExchange(ctx, number, &knownBodies{})
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("reading exchange %d of session %d: %w", number, s.ID, err)
 	}

@@ -315,7 +315,7 @@ func TestExchangesThatRepeatThemselves(t *testing.T) {
 	}
 	bases := map[int64]int64{}
 	for _, x := range want {
-		k, err := s.keptExchange(t.Context(), x.Number)
+		k, err := s.keptExchange(t.Context(), x.Number, &knownBodies{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -214,8 +214,9 @@ func (r *rewriter) events() error {
 }
 
 func (r *rewriter) exchanges() error {
+	var known knownBodies
 	for number := int64(1); number <= r.from.Exchanged; number++ {
-		kept, err := r.from.keptExchange(r.ctx, number)
+		kept, err := r.from.keptExchange(r.ctx, number, &known)
 		if err != nil {
 			return err
 		}

@@ -145,9 +145,9 @@ func TestTextOfARandomSession(t *testing.T) {
 		}
 	}
 	addAll(w, list)
-	talks := someExchanges(rand.New(rand.NewPCG(8, 9)), 40)
-	for i, x := range talks {
-		talks[i].After = w.Last()
+	exchanges := someExchanges(rand.New(rand.NewPCG(8, 9)), 40)
+	for i, x := range exchanges {
+		exchanges[i].After = w.Last()
 		x.After = w.Last()
 		w.Exchange(x)
 	}
@@ -163,7 +163,7 @@ func TestTextOfARandomSession(t *testing.T) {
 		t.Error("the second export differs")
 	}
 	holds(t, s.db, s.ID, list)
-	holdsExchanges(t, s.db, s.ID, talks)
+	holdsExchanges(t, s.db, s.ID, exchanges)
 }
 
 // A request that is JSON stands as it is, and what is edited by hand shows.

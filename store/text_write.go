@@ -71,12 +71,13 @@ func (t *textWriter) write() error {
 	}
 	count := s.Count()
 	var x *keptExchange // the next one
+	var known knownBodies
 	next := func() error {
 		x = nil
 		if t.exchanges.Frames == s.Exchanged {
 			return nil
 		}
-		kept, err := s.keptExchange(t.ctx, t.exchanges.Frames+1)
+		kept, err := s.keptExchange(t.ctx, t.exchanges.Frames+1, &known)
 		x = &kept
 		return err
 	}
@@ -86,11 +87,11 @@ func (t *textWriter) write() error {
 	before := func(seq int64) error {
 		for {
 			event := len(events) > 0 && events[0].After < min(seq, count+1)
-			talk := x != nil && x.After < seq
+			exchange := x != nil && x.After < seq
 			switch {
-			case event && talk && (x.After < events[0].After || x.After == events[0].After && x.Time < events[0].Time):
+			case event && exchange && (x.After < events[0].After || x.After == events[0].After && x.Time < events[0].Time):
 				event = false
-			case !event && !talk:
+			case !event && !exchange:
 				return nil
 			}
 			if event {

@@ -9,6 +9,7 @@ import (
 // with its own hash and all with their proof.
 func (v *verifier) exchanges() error {
 	var chain Chain
+	var known knownBodies
 	sound := true
 	flaw := func(number int64, format string, args ...any) {
 		sound = false
@@ -20,7 +21,7 @@ func (v *verifier) exchanges() error {
 		if err := v.ctx.Err(); err != nil {
 			return err
 		}
-		x, err := v.s.keptExchange(v.ctx, number)
+		x, err := v.s.keptExchange(v.ctx, number, &known)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			flaw(number, "is missing")
@@ -58,7 +59,7 @@ func (v *verifier) exchanges() error {
 	if now.State == Recording {
 		return nil
 	}
-	if _, err := v.s.keptExchange(v.ctx, v.s.Exchanged+1); !errors.Is(err, ErrNotFound) {
+	if _, err := v.s.keptExchange(v.ctx, v.s.Exchanged+1, &known); !errors.Is(err, ErrNotFound) {
 		if err != nil && !isDamage(err) {
 			return err
 		}

@@ -42,7 +42,7 @@ type Drain struct {
 	lost   [store.Streams]int64 // said to be lost on the tape
 	gone   int64                // bytes that went with a deleted database
 
-	talks   map[uint64]*openExchange // by their id on the tape
+	begun   map[uint64]*openExchange // by their id on the tape
 	dropped int64                    // exchanges that went with a deleted database
 	spare   int64                    // how much of the tape an open exchange may keep
 	letGo   map[uint64]bool          // those that kept more
@@ -307,7 +307,7 @@ func (d *Drain) flush(s store.Stream, t time.Duration) error {
 // checkpoint returns where a later drain has to go on after what was taken.
 func (d *Drain) checkpoint() checkpoint {
 	c := checkpoint{Anchor: d.at, Done: d.done, Events: max(d.events, d.skip), Dropped: d.dropped}
-	for _, x := range d.talks {
+	for _, x := range d.begun {
 		if x.start.Offset < c.Anchor.Offset {
 			c.Anchor = x.start
 		}

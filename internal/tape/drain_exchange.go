@@ -45,7 +45,7 @@ func (d *Drain) exchange(rec record, here place) error {
 	if what == tellBegin {
 		return d.begin(id, rec.time, data, here)
 	}
-	x := d.talks[id]
+	x := d.begun[id]
 	if x == nil { // an earlier drain stored it to its end, or it was let go
 		if d.letGo[id] && (what == tellPiece || what == tellMore || what == tellBody) {
 			d.cutOff += int64(len(data))
@@ -76,7 +76,7 @@ func (d *Drain) exchange(rec record, here place) error {
 		if err = json.Unmarshal(data, &e); err == nil {
 			x.End, x.Ended, x.Trailer, x.Error, x.Omitted = e.End, rec.time, unpackFields(e.Trailer), string(e.Reason), e.Omitted
 			d.storeExchange(x)
-			delete(d.talks, id)
+			delete(d.begun, id)
 		}
 	}
 	if err != nil {
@@ -102,10 +102,10 @@ func (d *Drain) begin(id uint64, t time.Duration, data []byte, here place) error
 		}
 		x.After = after
 	}
-	if d.talks == nil {
-		d.talks = map[uint64]*openExchange{}
+	if d.begun == nil {
+		d.begun = map[uint64]*openExchange{}
 	}
-	d.talks[id] = x
+	d.begun[id] = x
 	d.weight += len(data)
 	d.storeExchange(x)
 	return nil
@@ -143,7 +143,7 @@ func (x *openExchange) keep(p []byte) []byte {
 
 // openExchanges returns the exchanges that are open, in order.
 func (d *Drain) openExchanges() []*openExchange {
-	return slices.SortedFunc(maps.Values(d.talks), func(a, b *openExchange) int { return int(a.Number - b.Number) })
+	return slices.SortedFunc(maps.Values(d.begun), func(a, b *openExchange) int { return int(a.Number - b.Number) })
 }
 
 // storeGrown stores the open exchanges that have grown and whose turn it is, and
@@ -171,13 +171,13 @@ const tooLong = "it stayed open for too long"
 // dropOld ends the exchanges that keep too much of the tape: nothing else could
 // be recorded when it is full.
 func (d *Drain) dropOld() {
-	for id, x := range d.talks {
+	for id, x := range d.begun {
 		if d.at.Offset-x.start.Offset <= d.spare {
 			continue
 		}
 		x.End, x.Ended, x.Error = store.CutShort, d.now, tooLong
 		d.storeExchange(x)
-		delete(d.talks, id)
+		delete(d.begun, id)
 		if d.letGo == nil {
 			d.letGo = map[uint64]bool{}
 		}
@@ -191,5 +191,5 @@ func (d *Drain) cutExchanges(at time.Duration, why string) {
 		x.End, x.Ended, x.Error = store.CutShort, at, why
 		d.storeExchange(x)
 	}
-	d.talks = nil
+	d.begun = nil
 }

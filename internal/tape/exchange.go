@@ -97,10 +97,7 @@ var most = [2]int64{store.MaxRequestBody, store.MaxAnswerBody}
 
 // Exchange begins an exchange. The caller ends it with End.
 func (t *Tape) Exchange(r Request) *Exchange {
-	t.talks.Lock()
-	t.talk++
-	x := &Exchange{tape: t, id: t.talk}
-	t.talks.Unlock()
+	x := &Exchange{tape: t, id: t.exchanges.Add(1)}
 	x.gone = x.tellJSON(tellBegin, exchangeBegin{r.Route, []byte(r.Proto), []byte(r.Method), []byte(r.URL), packFields(r.Header)}) != nil
 	return x
 }
@@ -225,9 +222,10 @@ func (x *Exchange) flush() error {
 		return nil
 	}
 	if len(list) > 1 && errors.Is(err, errFull) {
-		for i := range list {
-			if x.append(list[i:i+1]) != nil {
-				x.lost(list[i])
+		for i, t := range list {
+			// What comes behind a loss is no beginning of a body.
+			if side, of := t.side(); of && x.stopped[side] || x.append(list[i:i+1]) != nil {
+				x.lost(t)
 			}
 		}
 		return err
@@ -238,14 +236,21 @@ func (x *Exchange) flush() error {
 	return err
 }
 
-// lost counts a record that is not on the tape. No more of its kind is kept.
-func (x *Exchange) lost(t telling) {
-	side := ofAnswer
+// side is of which side of the exchange a record tells.
+func (t telling) side() (side int, of bool) {
 	switch t.what {
 	case tellBody:
-		side = ofRequest
+		return ofRequest, true
 	case tellAnswer, tellPiece, tellMore:
-	default:
+		return ofAnswer, true
+	}
+	return 0, false
+}
+
+// lost counts a record that is not on the tape. No more of its kind is kept.
+func (x *Exchange) lost(t telling) {
+	side, of := t.side()
+	if !of {
 		return
 	}
 	x.stopped[side] = true
@@ -282,8 +287,8 @@ func (x *Exchange) append(list []telling) error {
 // exchange appends records of an exchange with one write. For bytes of a body
 // there must be room.
 func (t *Tape) exchange(list []telling) error {
-	t.talks.Lock()
-	defer t.talks.Unlock()
+	t.exchanging.Lock()
+	defer t.exchanging.Unlock()
 	var all []byte
 	bytes := false
 	for _, r := range list {

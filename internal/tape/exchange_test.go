@@ -165,7 +165,7 @@ func TestSecretsOfExchangesStayOffTheDisk(t *testing.T) {
 	d := begin(t, tape, db)
 	clean := func() {
 		t.Helper()
-		for _, x := range d.talks {
+		for _, x := range d.begun {
 			x.when, x.took = time.Time{}, 0 // it may be stored again at once
 		}
 		if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
@@ -351,6 +351,7 @@ func TestAFrozenTapeHoldsNoExchange(t *testing.T) {
 		x.Piece([]byte("one"))
 		x.Piece([]byte("two"))
 		x.End(store.Done, nil, "")
+		tape.Exchange(Request{URL: "http://h/2"}).Piece([]byte("three"))
 	}()
 	select {
 	case <-returned:
@@ -457,5 +458,35 @@ func TestAnExchangeDoesNotHoldTheTapeForEver(t *testing.T) {
 	}
 	if s.Exchanged != 2 || s.State != store.Cut || s.Reason != "4 bytes of exchanges are missing: "+tooLong {
 		t.Errorf("%d exchanges; the session is %s: %s", s.Exchanged, s.State, s.Reason)
+	}
+}
+
+// TestALossTogetherLeavesABeginning: of what is told together and does not fit,
+// nothing is kept that stands behind a loss.
+func TestALossTogetherLeavesABeginning(t *testing.T) {
+	tape := create(t)
+	x := tape.Exchange(Request{URL: "http://h/"})
+	tape.limit.Store(tape.end + 2*(recordSize+tagSize) + 200)
+	x.Together(func() {
+		x.Answer(200, nil)
+		x.Piece([]byte("one"))
+		x.Piece(bytes.Repeat([]byte("x"), 1000))
+		x.Piece([]byte("two"))
+	})
+	tape.limit.Store(maxBacklog)
+	x.Piece([]byte("three"))
+	x.End(store.Done, nil, "")
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Exchange(t.Context(), 1)
+	if err != nil || got.Status != 200 || len(got.Pieces) != 1 || string(got.Pieces[0].Bytes) != "one" || got.Omitted != 1000+3+5 {
+		t.Errorf("it is %.300q, %v", fmt.Sprint(got), err)
 	}
 }

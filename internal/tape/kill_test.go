@@ -25,7 +25,7 @@ func TestExchangesSurviveAKill(t *testing.T) {
 	for range 4 {
 		path := filepath.Join(t.TempDir(), "session.db")
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "AGENTREC_TEST_TALKS="+path)
+		cmd.Env = append(os.Environ(), "AGENTREC_TEST_EXCHANGES="+path)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -71,7 +71,7 @@ func TestExchangesSurviveAKill(t *testing.T) {
 					t.Errorf("%s: exchange %d has %d pieces, %d were told", name, x.Number, len(x.Pieces), told[i])
 				}
 				for n, p := range x.Pieces {
-					if string(p.Bytes) != string(talkative(i, n)) {
+					if string(p.Bytes) != string(pieceOf(i, n)) {
 						t.Fatalf("%s: piece %d of exchange %d is %q", name, n, x.Number, p.Bytes)
 					}
 				}

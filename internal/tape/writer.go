@@ -40,8 +40,9 @@ type Tape struct {
 	end   int64
 	lanes [kinds]*lane
 	other sync.Mutex // orders events, which many goroutines add
-	talks sync.Mutex // orders records of exchanges
-	talk  uint64     // id of the last exchange
+
+	exchanging sync.Mutex    // orders records of exchanges
+	exchanges  atomic.Uint64 // id of the last one
 
 	drained atomic.Int64 // offset up to which the database has it
 	limit   atomic.Int64 // of end - drained
