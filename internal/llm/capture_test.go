@@ -461,7 +461,7 @@ func TestCaptureUnreachable(t *testing.T) {
 	if status != http.StatusBadGateway || !strings.Contains(body, "cannot be reached") {
 		t.Errorf("%d %s", status, body)
 	}
-	if x := rec.end(t)[0]; x.End != store.Failed || x.Status != 0 || !strings.Contains(x.Error, "refused") {
+	if x := rec.end(t)[0]; x.End != store.Failed || x.Status != 0 || !strings.Contains(x.Error, "refused") || string(x.Body) != "q" {
 		t.Errorf("stored: %+v", x)
 	}
 }

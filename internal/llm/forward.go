@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"strings"
 	"sync"
+	"time"
 
 	"agentrec/internal/tape"
 	"agentrec/store"
@@ -19,6 +20,7 @@ type relay struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	seen *tape.Exchange // nil when nothing is recorded
+	body *question      // nil when the request has none
 
 	mu        sync.Mutex
 	connected bool // the upstream was reached
@@ -136,12 +138,30 @@ func (l *relay) broken(end store.ExchangeEnd, err error) (store.ExchangeEnd, str
 // reached gets 502; one whose connection broke sees ours break.
 func (l *relay) failed(err error, connected bool) {
 	end, reason := l.broken(store.Failed, err)
+	if !connected && end == store.Failed {
+		l.readUp()
+	}
 	l.end(end, nil, reason)
 	if connected || end != store.Failed {
 		panic(http.ErrAbortHandler)
 	}
 	l.lastOne()
 	http.Error(l.w, "agentrec: "+l.r.URL.Host+" cannot be reached: "+reason, http.StatusBadGateway)
+}
+
+// The rest of a request whose upstream cannot be reached is waited for so long.
+const readUpWait = time.Second
+
+// readUp records the body of a request that no upstream has read: it tells what
+// was asked, and which later request asks it again.
+func (l *relay) readUp() {
+	if l.body == nil || l.seen == nil {
+		return
+	}
+	c := http.NewResponseController(l.w)
+	c.SetReadDeadline(time.Now().Add(readUpWait))
+	io.Copy(io.Discard, io.LimitReader(l.body, store.MaxRequestBody))
+	c.SetReadDeadline(time.Time{})
 }
 
 // end records the end, once everything of the request has been.
@@ -182,7 +202,8 @@ func (l *relay) outgoing() *http.Request {
 	}
 	if r.ContentLength != 0 {
 		l.unread = true
-		out.Body = &question{ReadCloser: r.Body, relay: l}
+		l.body = &question{ReadCloser: r.Body, relay: l}
+		out.Body = l.body
 	}
 	return out.WithContext(httptrace.WithClientTrace(r.Context(), l.trace()))
 }
@@ -214,7 +235,11 @@ func (q *question) Read(p []byte) (int, error) {
 func (q *question) Close() error {
 	q.relay.mu.Lock()
 	q.closed = true
+	connected := q.relay.connected
 	q.relay.mu.Unlock()
+	if !connected {
+		return nil // readUp reads on; the server closes it when we are done
+	}
 	return q.ReadCloser.Close()
 }
 
