@@ -184,9 +184,17 @@ func (v *verdict) stalled(e *engine, cause int32) {
 		n.Message += "; waiting for it: " + e.nameAll(n.Holds)
 	}
 	if e.s.items[cause].flags&fEvent == 0 {
-		n.Accept = "--free " + n.Label
+		n.Accept = "--free " + shellWord(n.Label) + " --allow-unsent" // the first alone if it comes later
 	}
 	v.diverged(n)
+}
+
+// shellWord quotes a label for a shell where that is needed.
+func shellWord(label string) string {
+	if strings.ContainsAny(label, " '\"$`\\*?<>|&;()[]{}#~!") {
+		return "'" + strings.ReplaceAll(label, "'", `'\''`) + "'"
+	}
+	return label
 }
 
 func (v *verdict) lastStall() string {
