@@ -218,7 +218,11 @@ func (su *sessionUI) filterRows(expr string) error {
 	su.story.busy++
 	su.u.say(toneDim, "filtering...")
 	su.u.workers.Go(func() {
-		chosen, err := itemsOf(ctx, t, f)
+		var chosen []bool
+		err := su.story.index(ctx, t, f, func(int64) {})
+		if err == nil {
+			chosen, err = itemsOf(ctx, t, f)
+		}
 		su.u.post(func() {
 			su.story.busy--
 			if ctx.Err() != nil {
