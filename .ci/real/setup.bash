@@ -63,7 +63,7 @@ whole() {
   grep -q 'closed cleanly' "$tmp/check" || { cat "$tmp/check"; fail "$1 is not whole"; }
   [ -n "${secret:-}" ] || return 0
   absent "$secret" "$1"*
-  agentrec show --raw "$1" >"$tmp/frames" || fail "$1 can not be read"
+  agentrec export --no-redact "$1" >"$tmp/frames" || fail "$1 can not be read"
   absent "$secret" "$tmp/frames"
 }
 
