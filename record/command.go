@@ -93,6 +93,9 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 	o.flags(cmd, &tags)
 	f.StringVar(&o.Dialect, "dialect", "", "`DIALECT` of the agent, a table file, or a folder of tables; default: the first frames decide")
 	f.StringVar(&route, "llm", "", "record model traffic by the `ROUTE` base-url or mitm")
+	// The error says that the flag is not there.
+	_ = cmd.RegisterFlagCompletionFunc("llm", cobra.FixedCompletions(
+		[]string{"base-url\tby variables that name the model's API", "mitm\tas the agent's proxy"}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringArrayVar(&o.LLMHosts, "llm-host", nil, "`HOST` of a model, for mitm; may be repeated")
 	f.StringVar(&o.Listen, "listen", "", "accept clients at `ADDR`")
 	f.StringVar(&o.Connect, "connect", "", "connect them to the agent at `ADDR`")

@@ -54,7 +54,7 @@ var azureClash = map[string]bool{"OPENAI_BASE_URL": true, "OPENAI_API_BASE": tru
 func (f *Front) Env(environ []string) []string {
 	switch f.o.Route {
 	case store.RouteBaseURL:
-		return set(environ, f.baseURLs(environ))
+		return set(set(environ, f.baseURLs(environ)), aroundProxy(environ))
 	case store.RouteMITM:
 		return set(environ, f.proxyVariables(environ))
 	}
@@ -99,6 +99,30 @@ func (f *Front) baseURLs(environ []string) []assignment {
 		list = append(list, assignment{v.name, value})
 	}
 	return list
+}
+
+// aroundProxy returns what keeps requests to this machine from going through a
+// proxy that environ names: without us they would have gone out by it, and many
+// programs make no exception of their own.
+func aroundProxy(environ []string) []assignment {
+	const here = "127.0.0.1"
+	proxied := false
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
+		proxied = proxied || lookup(environ, name) != ""
+	}
+	if !proxied {
+		return nil
+	}
+	list := lookup(environ, "NO_PROXY")
+	if list == "" {
+		list = lookup(environ, "no_proxy")
+	}
+	entries := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	if slices.Contains(entries, here) || slices.Contains(entries, "*") {
+		return nil
+	}
+	list = strings.Join(append(entries, here), ",")
+	return []assignment{{"NO_PROXY", list}, {"no_proxy", list}}
 }
 
 func isAzure(variable string) bool { return strings.HasPrefix(variable, "AZURE_OPENAI_") }

@@ -179,6 +179,14 @@ func TestEnvBaseURL(t *testing.T) {
 	if n := len(slices.DeleteFunc(slices.Clone(env), func(e string) bool { return !strings.HasPrefix(e, "OPENAI_BASE_URL=") })); n != 1 {
 		t.Errorf("OPENAI_BASE_URL is set %d times", n)
 	}
+	for environ, want := range map[string]string{
+		"": "", "HTTPS_PROXY=http://p": "", "HTTP_PROXY=http://p": "127.0.0.1", "all_proxy=http://p no_proxy=a.example,.b": "a.example,.b,127.0.0.1",
+		"http_proxy=http://p NO_PROXY=*": "*",
+	} {
+		if got := lookup(f.Env(strings.Fields(environ)), "NO_PROXY"); got != want {
+			t.Errorf("%s: NO_PROXY=%s, want %s", environ, got, want)
+		}
+	}
 	env = f.Env([]string{"AZURE_OPENAI_ENDPOINT=https://x.openai.azure.com"})
 	if slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "OPENAI_BASE_URL=") }) {
 		t.Error("OPENAI_BASE_URL is set beside an endpoint of Azure")
