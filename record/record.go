@@ -55,15 +55,21 @@ const drainAtExit = time.Second
 // on one CPU, and it knows that the drain has low priority.
 const threads = 6
 
-// softMemory is from where on the collector works harder: a line of many
+// gcPercent makes the collector rare while the heap is small: a recorder's first
+// collections, every few megabytes, met one round trip in a thousand, which then
+// took 1 ms. softMemory is from where on it works harder: a line of many
 // megabytes leaves garbage as long as itself.
-const softMemory = 40 << 20
+const (
+	gcPercent  = 200
+	softMemory = 24 << 20
+)
 
 // prepare sets the process up for recording.
 func prepare() {
 	if runtime.GOMAXPROCS(0) < threads {
 		runtime.GOMAXPROCS(threads)
 	}
+	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(softMemory)
 }
 
