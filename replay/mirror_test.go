@@ -12,6 +12,7 @@ import (
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/tape"
+	"agentrec/store"
 )
 
 // newTestMirror makes a mirror of recorded lines.
@@ -98,7 +99,17 @@ func playMirror(t *testing.T, g *generated, seed uint64) string {
 	problem := ""
 	client.report = func(n Entry) { problem += n.Kind + ": " + n.Message + "\n" }
 	rng := rand.New(rand.NewPCG(seed, 3))
-	var wire []string // what the agent sent and the client has not read yet
+	type flying struct {
+		line string
+		item int32
+	}
+	var wire []flying // what the agent sent and the client has not read yet
+	fly := func(out []outgoing) {
+		for i, line := range agent.lines(out) {
+			wire = append(wire, flying{line, out[i].item})
+		}
+	}
+	came := map[int32]bool{} // frames of the agent, by seq
 	sent := 0
 	send := func(list []sending) {
 		for _, s := range list {
@@ -106,18 +117,34 @@ func playMirror(t *testing.T, g *generated, seed uint64) string {
 				continue
 			}
 			sent++
-			log = append(log, "> "+string(s.raw))
-			wire = append(wire, agent.lines(agent.e.frame([]byte(recordedAgain(string(s.raw)))))...)
+			line := string(s.raw)
+			log = append(log, "> "+line)
+			it := client.s.items[s.item]
+			answer := it.role == dialect.Response && it.pair != 0
+			if strings.Contains(line, `"sess-`) || answer && !strings.Contains(line, `"id":"q-`) {
+				problem += "a recorded id of the agent was sent: " + line + "\n"
+			}
+			for i := range client.s.items {
+				before := &client.s.items[i]
+				due := before.stream == store.Out && before.flags&fX == 0 && before.seq < it.seq && !answer || answer && int32(i) == it.pair
+				if i > 0 && due && !came[before.seq] {
+					problem += fmt.Sprintf("frame %d was sent before frame %d came\n", it.seq, before.seq)
+				}
+			}
+			fly(agent.e.frame([]byte(recordedAgain(line))))
 		}
 	}
-	wire = append(wire, agent.lines(agent.e.start())...)
+	fly(agent.e.start())
 	send(client.start())
 	for len(wire) > 0 {
 		n := 0
 		if g.dialect == "mcp" && rng.IntN(3) == 0 { // a server's answers may overtake each other
 			n = rng.IntN(len(wire))
 		}
-		line := renumbered(wire[n])
+		line := renumbered(wire[n].line)
+		if i := wire[n].item; i != 0 {
+			came[agent.s.items[i].seq] = true
+		}
 		wire = slices.Delete(wire, n, n+1)
 		log = append(log, "< "+line)
 		send(client.frame([]byte(line)))
