@@ -12,17 +12,16 @@ import (
 
 // joiner puts the answer together from its whole body or its events.
 type joiner struct {
-	r        *Reading
-	when     func(end int) time.Duration
-	end      int // offset behind the event at hand
-	text     strings.Builder
-	thought  strings.Builder
-	refusal  strings.Builder
-	calls    []*joinedCall
-	byKey    map[string]*joinedCall
-	ended    bool            // the stream said that it is over
-	texts    map[string]bool // parts of Responses whose text has come
-	argsSeen bool
+	r       *Reading
+	when    func(end int) time.Duration
+	end     int // offset behind the event at hand
+	text    strings.Builder
+	thought strings.Builder
+	refusal strings.Builder
+	calls   []*joinedCall
+	byKey   map[string]*joinedCall
+	ended   bool            // the stream said that it is over
+	texts   map[string]bool // parts of Responses whose text has come
 }
 
 // joinedCall is a tool call that comes in pieces.

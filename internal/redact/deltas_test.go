@@ -108,7 +108,6 @@ func TestExchangeKeepsTextsApart(t *testing.T) {
 // What is settled of an answer that goes on holds no beginning of a secret,
 // wherever it ends, and all whole lines are settled when no word is open.
 func TestSettled(t *testing.T) {
-	const key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 	answer := "event: start\ndata: {\"type\":\"start\"}\n\n"
 	for _, word := range []string{"It ", "is ", "sk-p", "roj-abcdefgh", "ijklmnopqrstuvwxyz01", "23456789ABCD", " and", " on", ". "} {
 		answer += fmt.Sprintf("data: {\"id\":\"same\",\"delta\":%q}\n\n", word)
