@@ -47,7 +47,7 @@ func checkExchange(x *exchange, level Level, tell func(rule string, level Level,
 	case h.Status >= 400:
 		tell("status", level, fmt.Sprintf("was answered %d: %s", h.Status, oneLine(errorText(r))))
 		return
-	case h.End == store.Cancelled:
+	case x.cancelled():
 		tell("cancelled", LevelNote, "was cancelled by the agent")
 	case h.End == store.CutShort:
 		tell("cut", level, "was cut off in its answer: "+h.Error)

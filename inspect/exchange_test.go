@@ -267,6 +267,19 @@ func TestCheckExchanges(t *testing.T) {
 	}
 }
 
+// An agent that leaves once the stream has said that it is over has all of it.
+func TestLeavingBehindTheEndIsNoCancel(t *testing.T) {
+	list := phiExchanges()[1:2]
+	list[0].Number, list[0].End = 1, store.Cancelled
+	path := recordTold(t, phiSteps, list)
+	if err := check(t.Context(), checkOptions{Files: []string{path}, Only: []string{"llm"}, Level: LevelNote, Out: nothing{}}); err != nil {
+		t.Error(err)
+	}
+	if s := shown(t, showOptions{File: path, Exchanges: true}); strings.Contains(s, "cancelled") {
+		t.Error(s)
+	}
+}
+
 func TestStatsOfModels(t *testing.T) {
 	path := recordTold(t, phiSteps, phiExchanges())
 	var b strings.Builder

@@ -263,7 +263,7 @@ func (x *exchange) outcome() (string, tone) {
 		return "no answer", toneError
 	case h.End == store.CutShort:
 		return strings.TrimSpace(status + " cut"), toneError
-	case h.End == store.Cancelled:
+	case x.cancelled():
 		return strings.TrimSpace(status + " cancelled"), toneAsk
 	case h.Status >= 400:
 		return status, toneError
@@ -271,6 +271,13 @@ func (x *exchange) outcome() (string, tone) {
 		return status + " broken", toneError
 	}
 	return status, toneGood
+}
+
+// cancelled reports whether the agent left before the answer was whole. Some
+// leave as soon as a stream has said that it is over: that is no cancel.
+func (x *exchange) cancelled() bool {
+	over := x.Told.Streamed && !x.Told.Unfinished && x.Told.Finish != ""
+	return x.Head.End == store.Cancelled && !over
 }
 
 // failed reports whether an exchange is marked as one that went wrong.
