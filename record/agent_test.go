@@ -46,10 +46,11 @@ func agent(mode string, args []string) int {
 			time.Sleep(time.Millisecond)
 			fmt.Printf("{\"late\":%d}\n", i)
 		}
-	case "signals": // counts a signal, ends with the TERM it asks for
+	case "signals": // waits for a signal, tells of it and of those that come within N ms
 		c := make(chan os.Signal, 16)
 		signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGQUIT)
 		fmt.Println("ready")
+		fmt.Println("got", <-c)
 		for {
 			select {
 			case sig := <-c:
