@@ -46,7 +46,7 @@ func ListenLLM(ctx context.Context, o Options) error {
 		return Failure{Status: statusOwn, Err: err}
 	}
 	t.Event(store.Event{Kind: store.EventStart, Detail: "in front of " + o.Upstream})
-	fmt.Fprintf(o.Stderr, "agentrec: the base URL is %s; Ctrl-C ends the recording\n", front.BaseURL(upstream))
+	fmt.Fprintf(o.Stderr, "agentrec: recording until Ctrl-C; the base URL is %s\n", front.BaseURL(upstream))
 
 	f := t.Follower()
 	following, halt := context.WithCancel(context.WithoutCancel(ctx))
@@ -99,9 +99,12 @@ func listenAt(addr string) string {
 
 // checkUpstream refuses what is no URL of a server.
 func (o *Options) checkUpstream() error {
+	if o.Upstream == "" {
+		return errors.New("name the model's API: agentrec llm record --upstream https://api.openai.com/v1")
+	}
 	u, err := url.Parse(o.Upstream)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("name the model's API: agentrec llm record --upstream https://api.openai.com/v1")
+		return fmt.Errorf("--upstream %s: want a URL such as https://api.openai.com/v1", o.Upstream)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("--upstream takes scheme, host and path only: --upstream " + u.Scheme + "://" + u.Host + u.EscapedPath())

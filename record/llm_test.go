@@ -206,7 +206,7 @@ func TestRecordLLM(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, base, _ := strings.Cut(line, "the base URL is ")
-		base, _, _ = strings.Cut(base, ";")
+		base = strings.TrimSpace(base)
 		if !strings.HasPrefix(base, "http://127.0.0.1:") || !strings.HasSuffix(base, "/v1") || len(base) < 60 {
 			t.Fatalf("stderr: %s", line)
 		}

@@ -32,7 +32,10 @@ agent did not come to FRAME.`,
 			}
 			return nil
 		},
-		PreRunE: func(_ *cobra.Command, _ []string) (err error) {
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if cmd.Flags().Changed("at") && o.At < 1 {
+				return fmt.Errorf("--at %d: frames are numbered from 1 (agentrec show FILE tells the numbers)", o.At)
+			}
 			if o.At < 1 {
 				return fmt.Errorf("fork needs the frame; write agentrec fork FILE --at FRAME -- CMD ARGS (agentrec show FILE numbers them)")
 			}

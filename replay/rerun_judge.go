@@ -18,10 +18,13 @@ import (
 func (r *rerun) judge(d *transcript.SessionDiff) {
 	calls := r.v.diverge // those that were unknown
 	r.v.diverge = nil
+	var unasked []Entry // exchanges: they follow from all that went otherwise
 	if r.model != nil && r.model.mock != nil {
 		seen := r.model.mock.Report()
 		diverged, notes := modelEntries(&seen, r.o.Unsent)
-		calls = append(diverged, calls...)
+		isUnasked := func(n Entry) bool { return n.Kind == Unsent }
+		unasked = slices.DeleteFunc(slices.Clone(diverged), func(n Entry) bool { return !isUnasked(n) })
+		calls = append(slices.DeleteFunc(diverged, isUnasked), calls...)
 		for _, n := range notes {
 			r.v.noted(n)
 		}
@@ -61,7 +64,7 @@ func (r *rerun) judge(d *transcript.SessionDiff) {
 			r.v.noted(Entry{Kind: Inexact, Label: l.Label, Message: fmt.Sprintf("%s came %s, recorded %s", l.Label, times(int(l.B)), times(int(l.A)))})
 		}
 	}
-	for _, n := range append(r.stalls, follow...) {
+	for _, n := range slices.Concat(r.stalls, follow, unasked) {
 		r.v.diverged(n)
 	}
 	for _, i := range r.m.unsent() {

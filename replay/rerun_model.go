@@ -41,24 +41,21 @@ type standIn struct {
 func (r *rerun) startModel(ctx context.Context, t *tape.Tape, environ []string) (*standIn, []string, error) {
 	live := r.o.Model == ModelLive
 	var recorded []store.Exchange
+	route, hosts, any := store.RouteBaseURL, []string(nil), false
 	for x, err := range r.session.Exchanges(ctx) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading the session's exchanges: %w", err)
+		}
+		route, any = x.Route, true
+		if u, err := url.Parse(x.URL); err == nil && u.Hostname() != "" && !slices.Contains(hosts, u.Host) {
+			hosts = append(hosts, u.Host)
 		}
 		if r.fork == nil || !live || x.After < r.fork.o.At {
 			recorded = append(recorded, x)
 		}
 	}
-	if len(recorded) == 0 && live {
+	if !any && live {
 		return nil, environ, nil // as it was recorded
-	}
-	route := store.RouteBaseURL
-	var hosts []string
-	for _, x := range recorded {
-		route = x.Route
-		if u, err := url.Parse(x.URL); err == nil && u.Hostname() != "" && !slices.Contains(hosts, u.Host) {
-			hosts = append(hosts, u.Host)
-		}
 	}
 	m := &standIn{}
 	m.live.Store(live && r.fork == nil)
@@ -157,16 +154,17 @@ func (m *standIn) close() {
 // family is a kind of API: by which paths it is known, and by which variables
 // its users find it.
 type family struct {
-	paths []string // what follows its base URL
-	bases []string
-	keys  []string // one of them is needed
+	paths  []string // what follows its base URL
+	bases  []string
+	keys   []string // one of them is needed
+	vendor string   // the host that its users ask when no variable is set
 }
 
 var families = []family{
-	{[]string{"/chat/completions", "/responses", "/completions", "/embeddings"}, []string{"LLM_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"}, []string{"OPENAI_API_KEY", "LLM_API_KEY"}},
-	{[]string{"/v1/messages"}, []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"}, []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}},
-	{[]string{"/v1beta/models/"}, []string{"GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"}, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
-	{[]string{"/api/chat", "/api/generate"}, []string{"OLLAMA_HOST"}, nil},
+	{[]string{"/chat/completions", "/responses", "/completions", "/embeddings"}, []string{"LLM_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"}, []string{"OPENAI_API_KEY", "LLM_API_KEY"}, "api.openai.com"},
+	{[]string{"/v1/messages"}, []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"}, []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, "api.anthropic.com"},
+	{[]string{"/v1beta/models/"}, []string{"GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"}, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, "generativelanguage.googleapis.com"},
+	{[]string{"/api/chat", "/api/generate"}, []string{"OLLAMA_HOST"}, nil, "127.0.0.1:11434"},
 }
 
 // stand returns an environment that leads an agent to the upstreams of the
@@ -186,7 +184,9 @@ func stand(environ []string, recorded []store.Exchange) []string {
 		}
 		for _, name := range f.bases {
 			out = slices.DeleteFunc(out, func(e string) bool { return strings.HasPrefix(e, name+"=") })
-			if recorded[0].Route == store.RouteBaseURL {
+			// An agent that was recorded by its proxy was led to any other host by
+			// a variable of its own.
+			if u, err := url.Parse(base); recorded[0].Route == store.RouteBaseURL || err == nil && u.Host != f.vendor {
 				out = append(out, name+"="+base)
 			}
 		}

@@ -34,6 +34,8 @@ func TestStand(t *testing.T) {
 			[]string{"GOOGLE_API_KEY=g", "GOOGLE_GEMINI_BASE_URL=https://g", "GEMINI_API_BASE=https://g"}},
 		"by the proxy's way nothing is set but keys": {[]string{"OPENAI_BASE_URL=http://mine/v1"}, at(store.RouteMITM, "https://api.openai.com/v1/responses"),
 			[]string{"OPENAI_API_KEY=not-needed-in-a-rerun"}},
+		"by the proxy's way to a host of the agent's choice": {[]string{"OPENAI_BASE_URL=http://mine/v1"}, at(store.RouteMITM, "http://127.0.0.1:9/v1/responses"),
+			[]string{"LLM_BASE_URL=http://127.0.0.1:9/v1", "OPENAI_BASE_URL=http://127.0.0.1:9/v1", "OPENAI_API_BASE=http://127.0.0.1:9/v1", "OPENAI_API_KEY=not-needed-in-a-rerun"}},
 		"not a base": {nil, at(store.RouteBaseURL, "https://h/v1/chat/completions/x", ":"), nil},
 	} {
 		if got := stand(c.environ, c.recorded); !slices.Equal(got, c.want) {
