@@ -50,26 +50,39 @@ func drive(t *testing.T, path string, w, h int) *driven {
 	return d
 }
 
-// settle does posted work until nothing works behind the screen any more.
+// settle does posted work until nothing works behind the screen any more. What
+// is posted runs between the waits, never beside one: it may start workers.
 func (d *driven) settle() *driven {
-	for worked := true; worked; {
-		worked = false
+	for {
 		idle := make(chan struct{})
 		go func() {
 			d.workers.Wait()
 			close(idle)
 		}()
+		var posted []func()
 		for waiting := true; waiting; {
 			select {
 			case f := <-d.posts:
-				f()
-				worked = true
+				posted = append(posted, f)
 			case <-idle:
 				waiting = false
 			}
 		}
+		for more := true; more; { // posted just before the last worker ended
+			select {
+			case f := <-d.posts:
+				posted = append(posted, f)
+			default:
+				more = false
+			}
+		}
+		if len(posted) == 0 {
+			return d
+		}
+		for _, f := range posted {
+			f()
+		}
 	}
-	return d
 }
 
 // grows lets the UI look for what has been recorded since and reports whether
