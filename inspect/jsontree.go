@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -212,29 +213,12 @@ func (t *jsonTree) path(i int) string {
 	depth := t.nodes[at].depth
 	for j := at; j >= 0 && depth > 0; j-- {
 		if t.nodes[j].depth == depth && (j == at || t.nodes[j].next > at) {
-			keys = append(keys, escapeKey(t.nodes[j].key))
+			keys = append(keys, t.nodes[j].key)
 			depth--
 		}
 	}
-	for a, b := 0, len(keys)-1; a < b; a, b = a+1, b-1 {
-		keys[a], keys[b] = keys[b], keys[a]
-	}
-	return strings.Join(keys, ".")
-}
-
-// escapeKey writes a key as a part of a path.
-func escapeKey(key string) string {
-	if !strings.ContainsAny(key, `.*\`) {
-		return key
-	}
-	var b strings.Builder
-	for _, r := range key {
-		if r == '.' || r == '*' || r == '\\' {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	slices.Reverse(keys)
+	return transcript.JoinPath(keys)
 }
 
 // text returns the JSON of the value in row i as it stands in the frame.
