@@ -6,7 +6,7 @@
 set -eu -o pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${AGENTREC_REAL_CACHE:-$HOME/.cache/agentrec-real}
-deadline=${AGENTREC_REAL_DEADLINE:-$(($(date +%s) + ${AGENTREC_REAL_BUDGET:-1500}))}
+deadline=${AGENTREC_REAL_DEADLINE:-$(($(date +%s) + ${AGENTREC_REAL_BUDGET:-1100}))}
 tmp=$(mktemp -d)
 mkdir -p "$cache" "$tmp/bin" "$tmp/home"
 
