@@ -69,3 +69,19 @@ func TestRerunHidesSecrets(t *testing.T) {
 		t.Errorf("%+v", r.v.diverge)
 	}
 }
+
+// TestManyRunsAreOneReport: it took what they took, and tells in how many each
+// thing was found.
+func TestManyRunsAreOneReport(t *testing.T) {
+	report := func(took float64, found ...Entry) *Report {
+		return &Report{Took: took, Divergences: found, Verdict: "pass"}
+	}
+	always, once := Entry{Kind: Missing, Seq: 1, Message: "always"}, Entry{Kind: Missing, Seq: 2, Message: "once"}
+	all := unstable([]*Report{report(1, always), report(2, always, once), report(4, always)})
+	if all.Took != 7 || all.Runs != 3 {
+		t.Errorf("%g ms in %d runs, want 7 in 3", all.Took, all.Runs)
+	}
+	if len(all.Divergences) != 2 || all.Divergences[0].Runs != 3 || all.Divergences[1].Runs != 1 {
+		t.Errorf("found %+v", all.Divergences)
+	}
+}

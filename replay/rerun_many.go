@@ -165,6 +165,7 @@ func unstable(runs []*Report) *Report {
 	all.Runs = len(runs)
 	place := map[string]int{}
 	var found []Entry
+	took := 0.0
 	for _, r := range runs {
 		seen := map[string]bool{}
 		for _, n := range r.Divergences {
@@ -188,10 +189,10 @@ func unstable(runs []*Report) *Report {
 			}
 			found[at].Runs++
 		}
-		all.Took += r.Took
+		took += r.Took
 		all.Dropped = max(all.Dropped, r.Dropped)
 	}
-	all.Took -= runs[0].Took
+	all.Took = took
 	all.Divergences = append([]Entry{}, found...)
 	if all.Failed() > 0 {
 		all.Verdict = "fail"
