@@ -27,7 +27,7 @@ func TestFolders(t *testing.T) {
 	t.Setenv("TMPDIR", "/var/tmp/bob/")
 	begin := func() *liveClient {
 		c := startReplay(t, Options{File: file})
-		c.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/work/bob","mcpServers":[]}}`)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/code/bob","mcpServers":[]}}`)
 		c.want(`{"jsonrpc":"2.0","id":1,"result":{"sessionId":"S"}}`)
 		return c
 	}
@@ -36,7 +36,7 @@ func TestFolders(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"S","prompt":[{"type":"text","text":"read /home/bob/.rc, /var/tmp/bob/a and /tmpfile"}]}}`)
 		c.want(`{"jsonrpc":"2.0","id":0,"method":"fs/read_text_file","params":{"sessionId":"S","path":"/var/tmp/bob/a"}}`)
 		c.send(`{"jsonrpc":"2.0","id":0,"result":{"content":"at ` + content + `"}}`)
-		c.want(`{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","note":"/home/bob/x, /work/bob/y, /home/annex, /srv/tmp, /app-2"}}`)
+		c.want(`{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","note":"/home/bob/x, /code/bob/y, /home/annex, /srv/tmp, /app-2"}}`)
 		if rest, err := c.close(); err != nil || len(rest) > 0 {
 			t.Fatalf("%s: left with %v, unread %q\n%s", content, err, rest, c.side)
 		}

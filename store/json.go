@@ -28,7 +28,7 @@ const (
 	jsonAfter                     // a comma or the end of an array or object
 	jsonString                    // within a string
 	jsonEscape                    // after a backslash
-	jsonHex                       // within \uXXXX
+	jsonHex                       // within \uHHHH
 	jsonLiteral                   // within true, false or null
 	jsonMinus                     // a number's first digit must come
 	jsonZero                      // after a leading zero

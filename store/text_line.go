@@ -218,7 +218,7 @@ func (l *textLine) end() error {
 type textDecoder struct {
 	base64 bool
 	begun  bool // after the opening quote
-	escape int  // 1 after a backslash, 2 to 5 within \uXXXX
+	escape int  // 1 after a backslash, 2 to 5 within \uHHHH
 	code   rune
 	high   rune // first half of a surrogate pair
 	out    []byte
@@ -283,7 +283,7 @@ func unescaped(c byte) byte {
 	return c
 }
 
-// char takes the code of a \uXXXX.
+// char takes the code of a \uHHHH.
 func (d *textDecoder) char() {
 	if d.high != 0 {
 		if r := utf16.DecodeRune(d.high, d.code); r != utf8.RuneError {

@@ -43,7 +43,7 @@ func TestTiers(t *testing.T) {
 	tool := func(text string) string { return chat("user", "go", "tool", text) }
 	system := func(text string) string { return chat("system", text, "user", "go") }
 	const other = "/v1/other"
-	paths := MockOptions{Paths: []PathPair{{"/home/ann/work", "/tmp/x/repo"}, {"/home/ann", "/root"}, {`C:\Users\ann`, `C:\Users\bob`}}}
+	paths := MockOptions{Paths: []PathPair{{"/home/ann/code", "/tmp/x/repo"}, {"/home/ann", "/srv"}, {`C:\Users\ann`, `C:\Users\bob`}}}
 	call := func(id, name string) string {
 		return fmt.Sprintf(`{"id":%q,"type":"function","function":{"name":%q,"arguments":"{}"}}`, id, name)
 	}
@@ -76,13 +76,13 @@ func TestTiers(t *testing.T) {
 		{what: "prompt", path: chatPath, recorded: user("add 1 and 2"), live: user("add 1 and 3")},
 		{what: "case", path: chatPath, recorded: user("Say hi"), live: user("say hi")},
 
-		{what: "path", path: chatPath, recorded: system("in /home/ann/work/a.go"), live: system("in /tmp/x/repo/a.go"), want: "normalised", o: paths},
-		{what: "path of a URL", path: chatPath, recorded: user("file:///home/ann/work."), live: user("file:///tmp/x/repo."), want: "normalised", o: paths},
-		{what: "longest path first", path: chatPath, recorded: user("/home/ann/.rc and /home/ann/work"), live: user("/root/.rc and /tmp/x/repo"), want: "normalised", o: paths},
+		{what: "path", path: chatPath, recorded: system("in /home/ann/code/a.go"), live: system("in /tmp/x/repo/a.go"), want: "normalised", o: paths},
+		{what: "path of a URL", path: chatPath, recorded: user("file:///home/ann/code."), live: user("file:///tmp/x/repo."), want: "normalised", o: paths},
+		{what: "longest path first", path: chatPath, recorded: user("/home/ann/.rc and /home/ann/code"), live: user("/srv/.rc and /tmp/x/repo"), want: "normalised", o: paths},
 		{what: "path of Windows", path: chatPath, recorded: user(`C:\Users\ann\a`), live: user(`C:\Users\bob\a`), want: "normalised", o: paths},
-		{what: "other file", path: chatPath, recorded: user("/home/ann/work/a.go"), live: user("/tmp/x/repo/b.go"), o: paths},
-		{what: "longer name", path: chatPath, recorded: user("/home/ann/work2"), live: user("/tmp/x/repo2"), o: paths},
-		{what: "recorded path comes back", path: chatPath, recorded: user("/home/ann/work/a"), live: user("/home/ann/work/a"), want: "exact", o: paths},
+		{what: "other file", path: chatPath, recorded: user("/home/ann/code/a.go"), live: user("/tmp/x/repo/b.go"), o: paths},
+		{what: "longer name", path: chatPath, recorded: user("/home/ann/code2"), live: user("/tmp/x/repo2"), o: paths},
+		{what: "recorded path comes back", path: chatPath, recorded: user("/home/ann/code/a"), live: user("/home/ann/code/a"), want: "exact", o: paths},
 
 		{what: "date of today", path: chatPath, recorded: system("Today is 2026-03-14."), live: system("Today is 2026-11-30."), want: "normalised"},
 		{what: "date with time", path: chatPath, recorded: user("at 2026-03-14T15:00:00Z!"), live: user("at 2026-11-30T09:12:33.123+01:00!"), want: "normalised"},
@@ -257,7 +257,7 @@ func TestLargeBody(t *testing.T) {
 func BenchmarkCanonise(b *testing.B) {
 	var said []string
 	for i := range 40 {
-		said = append(said, "user", strings.Repeat("Look into the file /home/ann/work/main.go and tell what it does. ", 20)+fmt.Sprint(i), "assistant", strings.Repeat("It does this and that since 2026-03-14. ", 20))
+		said = append(said, "user", strings.Repeat("Look into the file /home/ann/code/main.go and tell what it does. ", 20)+fmt.Sprint(i), "assistant", strings.Repeat("It does this and that since 2026-03-14. ", 20))
 	}
 	image := chat("user", strings.Repeat("iVBORw0KGgoAAAANSUhEUg", 10<<20/22))
 	for name, body := range map[string]string{"history": chat(said...), "image": image} {
@@ -270,7 +270,7 @@ func BenchmarkCanonise(b *testing.B) {
 			for b.Loop() {
 				r := newRequest("POST", u)
 				r.parse("application/json", []byte(body))
-				r.canonise(&sides{near: near{[]span{{now, now}}}, paths: []string{"/home/ann/work"}, marks: []string{"<path 1>"}})
+				r.canonise(&sides{near: near{[]span{{now, now}}}, paths: []string{"/home/ann/code"}, marks: []string{"<path 1>"}})
 			}
 		})
 	}

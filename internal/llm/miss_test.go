@@ -195,13 +195,13 @@ func TestTokensBind(t *testing.T) {
 
 // Answers name live paths, whole paths only, and pieces keep their borders.
 func TestAnswersNameLivePaths(t *testing.T) {
-	x := exchange(1, "{}", `{"p":"/home/ann/work/a`, `.go","q":"{\"cwd\":\"/home/an`, `n/work\"}"`, `,"r":"/home/ann/workshop"}`)
-	r := newRewriter([]PathPair{{"/home/ann/work", "/tmp/a \"b\""}})
+	x := exchange(1, "{}", `{"p":"/home/ann/code/a`, `.go","q":"{\"cwd\":\"/home/an`, `n/code\"}"`, `,"r":"/home/ann/codebook"}`)
+	r := newRewriter([]PathPair{{"/home/ann/code", "/tmp/a \"b\""}})
 	var got []string
 	for _, p := range r.pieces(&x) {
 		got = append(got, string(p.Bytes))
 	}
-	want := []string{`{"p":"/tmp/a \"b\"/a`, `.go","q":"{\"cwd\":\"/tmp/a \\\"b\\\"`, `\"}"`, `,"r":"/home/ann/workshop"}`}
+	want := []string{`{"p":"/tmp/a \"b\"/a`, `.go","q":"{\"cwd\":\"/tmp/a \\\"b\\\"`, `\"}"`, `,"r":"/home/ann/codebook"}`}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -223,8 +223,8 @@ func TestSpelledPaths(t *testing.T) {
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"path\\\":\\\"/ho\"}}]}}]}\n\n",
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":1,\"function\":{\"arguments\":\"/home\"}}]}}]}\n\ndata: {\"choi",
 		"ces\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"me/\\u0061nn\"}}]}}]}\n\n",
-		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"/work/a.go\\\"}\"}}]}}]}\n\ndata: [DONE]\n\n")
-	r := newRewriter([]PathPair{{"/home/ann/work", `/tmp/"x"`}})
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"/code/a.go\\\"}\"}}]}}]}\n\ndata: [DONE]\n\n")
+	r := newRewriter([]PathPair{{"/home/ann/code", `/tmp/"x"`}})
 	var got []string
 	for _, p := range r.pieces(&x) {
 		got = append(got, string(p.Bytes))
