@@ -61,6 +61,7 @@ func (c *Child) start(s Start) error {
 			return err
 		}
 	}
+	widen(ends[2])
 	theirs := []FD{ends[0], ends[3], ends[5]}
 	files := make([]*os.File, len(theirs))
 	for i, f := range theirs {

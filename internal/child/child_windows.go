@@ -26,6 +26,9 @@ func closeAll(list []FD) {
 	}
 }
 
+// widen does nothing.
+func widen(FD) {}
+
 func attributes() *syscall.SysProcAttr { return nil }
 
 // tie makes the agent end when this process does: the system closes the job
