@@ -198,8 +198,8 @@ func (d *Drain) use(known *dialect.Dialect) {
 // step reads on until the tape is at length (io.EOF), enough is waiting for a
 // commit or the time until has come.
 func (d *Drain) step(length int64, until time.Time) error {
-	for n := 0; d.weight < maxWeight; n++ {
-		if n%64 == 63 && !time.Now().Before(until) {
+	for n := 1; d.weight < maxWeight; n++ {
+		if n%4 == 0 && !time.Now().Before(until) {
 			return nil
 		}
 		rec, err := d.reader.read(length)
