@@ -292,7 +292,7 @@ func (t *Tape) exchange(list []telling) error {
 	var all []byte
 	bytes := false
 	for _, r := range list {
-		rec := t.lanes[kindExchange].seal.seal(r.time, r.bytes)
+		rec := t.lanes[kindExchange].seal.seal(r.time, r.bytes, 0)
 		if len(rec) > maxSealed {
 			return errors.New("a header is too long for the tape")
 		}

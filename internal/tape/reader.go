@@ -42,11 +42,11 @@ func (r *reader) read(length int64) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	whole := recordSize + h.length
+	whole := h.size()
 	if err := r.need(whole, length); err != nil {
 		return record{}, err
 	}
-	data, err := open(r.aead, r.buf[r.pos:r.pos+whole])
+	data, err := open(r.aead, r.buf[r.pos:r.pos+whole-h.fill])
 	if err != nil {
 		return record{}, err
 	}

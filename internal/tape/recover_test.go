@@ -333,7 +333,7 @@ func TestADamagedHeaderIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b[c.at] ^= 2
+		b[c.at] ^= 4
 		if err := os.WriteFile(tape.path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}

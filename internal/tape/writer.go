@@ -38,8 +38,8 @@ type Tape struct {
 
 	mu    sync.Mutex // orders appends
 	end   int64
+	long  bool // the last record was nearly a block
 	lanes [kinds]*lane
-	other sync.Mutex // orders events, which many goroutines add
 
 	exchanging sync.Mutex    // orders records of exchanges
 	exchanges  atomic.Uint64 // id of the last one
@@ -60,6 +60,7 @@ type lane struct {
 	wire atomic.Int64 // bytes handed to Append
 	lost atomic.Int64 // bytes of these that are not on the tape
 	said int64        // of lost: what the tape tells already
+	kept int64        // bytes of chunks on the tape
 }
 
 // Create makes the tape of a new session beside the database at path, and locks
@@ -84,7 +85,7 @@ func Create(path string, s Start) (*Tape, error) {
 	for k := range t.lanes {
 		size := 512
 		if k < store.Streams {
-			size = MaxChunk
+			size = 2*block - recordSize - tagSize // a record and the longest fill
 		}
 		t.lanes[k] = &lane{seal: newSealer(aead, kind(k), size)}
 	}
@@ -97,7 +98,7 @@ func Create(path string, s Start) (*Tape, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := append(fileHeader(id), t.lanes[kindStart].seal.seal(0, first)...)
+	head := append(fileHeader(id), t.lanes[kindStart].seal.seal(0, first, 0)...)
 	_, err = t.file.Write(head)
 	if err == nil {
 		var owned bool
@@ -148,26 +149,29 @@ func (t *Tape) Now() time.Duration { return time.Since(t.began).Truncate(time.Mi
 func (t *Tape) Append(stream store.Stream, chunk []byte) error {
 	l := t.lanes[stream]
 	l.wire.Add(int64(len(chunk)))
-	if t.dead.Load() {
-		l.lost.Add(int64(len(chunk)))
-		return errAbandoned
+	err := errAbandoned
+	if !t.dead.Load() { // else mu may be held for ever
+		t.mu.Lock()
+		if !t.dead.Load() {
+			if err = t.chunk(l, stream, chunk); err != nil {
+				t.fail(err)
+			}
+		}
+		t.mu.Unlock()
 	}
-	rec := l.seal.seal(t.Now(), chunk)
-	t.mu.Lock()
-	err := t.write(l, stream, rec)
-	t.mu.Unlock()
 	if err != nil {
 		l.lost.Add(int64(len(chunk)))
-		t.fail(err)
-		return err
 	}
-	return nil
+	return err
 }
 
-// write appends one record, after word of what was lost before it. A record
-// that does not fit whole is taken back. Callers hold mu.
-func (t *Tape) write(l *lane, stream store.Stream, rec []byte) error {
-	if t.end+int64(len(rec))-t.drained.Load() > t.limit.Load() {
+// chunk appends the record of a chunk, after word of what was lost before it: a
+// record is stamped when its place on the tape is known, so stamps are in its
+// order. A record that does not fit whole is taken back. Callers hold mu.
+func (t *Tape) chunk(l *lane, stream store.Stream, p []byte) error {
+	size := recordSize + len(p) + tagSize
+	fill := t.fill(size)
+	if t.end+int64(size+fill)-t.drained.Load() > t.limit.Load() {
 		return errFull
 	}
 	if lost := l.lost.Load(); lost > l.said {
@@ -175,22 +179,39 @@ func (t *Tape) write(l *lane, stream store.Stream, rec []byte) error {
 		if err != nil {
 			return err
 		}
-		t.other.Lock()
-		err = t.put(t.lanes[kindEvent].seal.seal(t.Now(), e))
-		t.other.Unlock()
-		if err != nil {
+		if err := t.put(t.lanes[kindEvent].seal.seal(t.Now(), e, 0)); err != nil {
 			return err
 		}
 		l.said = lost
+		fill = 0
 	}
-	return t.put(rec)
+	err := t.put(l.seal.seal(t.Now(), p, fill))
+	if err == nil {
+		l.kept += int64(len(p))
+	}
+	return err
+}
+
+// fill returns how many zeros follow a record of size bytes. Where long records
+// follow each other each ends with a block, which makes one hop of a stream an
+// eighth faster and the tape, at the worst, half as long again.
+func (t *Tape) fill(size int) int {
+	was := t.long
+	t.long = size > block*3/4
+	if !was || !t.long {
+		return 0
+	}
+	return int(-(t.end + int64(size)) & (block - 1))
 }
 
 func (t *Tape) put(rec []byte) error {
 	n, err := t.file.Write(rec)
 	if err != nil {
 		if n > 0 {
-			err = errors.Join(err, t.file.Truncate(t.end))
+			if cut := t.file.Truncate(t.end); cut != nil {
+				t.dead.Store(true) // what came next would stand behind half a record
+				err = errors.Join(err, cut)
+			}
 		}
 		return err
 	}
@@ -218,12 +239,10 @@ func (t *Tape) Event(e store.Event) {
 		defer close(done)
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.other.Lock()
-		defer t.other.Unlock()
 		if t.dead.Load() {
 			return
 		}
-		if err := t.put(t.lanes[kindEvent].seal.seal(t.Now(), b)); err != nil {
+		if err := t.put(t.lanes[kindEvent].seal.seal(t.Now(), b, 0)); err != nil {
 			t.fail(err)
 		}
 	}()
@@ -248,12 +267,15 @@ func (t *Tape) Finish(exit *store.Exit) End {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count(&e)
+	for s := range store.Streams { // a chunk that still waits for mu comes too late
+		e.Wire[s] = t.lanes[s].kept + e.Lost[s]
+	}
 	e.Reason = t.Failure()
 	if t.dead.Swap(true) {
 		return e
 	}
 	if b, err := json.Marshal(e); err == nil {
-		if err := t.put(t.lanes[kindEnd].seal.seal(e.Time, b)); err != nil {
+		if err := t.put(t.lanes[kindEnd].seal.seal(e.Time, b, 0)); err != nil {
 			t.fail(err)
 		}
 	}
