@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 const (
@@ -86,56 +83,6 @@ func (m meta) frame(seq int64, raw []byte) Frame {
 	}
 }
 
-// packer compresses; safe for concurrent use.
-type packer struct {
-	once    sync.Once
-	enc     *zstd.Encoder
-	mu      sync.Mutex
-	scratch []byte // the encoder reserves as much as it is given, so it gets the same memory again
-}
-
-func (p *packer) pack(dst, b []byte) []byte {
-	p.once.Do(func() {
-		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(partRaw), zstd.WithZeroFrames(true))
-		if err != nil {
-			panic("store: the compressor refuses its settings: " + err.Error())
-		}
-		p.enc = enc
-	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.scratch = p.enc.EncodeAll(b, p.scratch[:0])
-	return append(dst, p.scratch...)
-}
-
-func (p *packer) close() {
-	if p.enc != nil {
-		p.enc.Close()
-	}
-}
-
-func newUnpacker() *zstd.Decoder {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxPacked),
-		zstd.WithDecodeAllCapLimit(true))
-	if err != nil {
-		panic("store: the decompressor refuses its settings: " + err.Error())
-	}
-	return dec
-}
-
-// unpack decompresses b, which must unpack to exactly size bytes.
-func unpack(dec *zstd.Decoder, b []byte, size int64) ([]byte, error) {
-	out, err := dec.DecodeAll(b, make([]byte, 0, size))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	if int64(len(out)) != size {
-		return nil, fmt.Errorf("%w: unpacks to %d bytes instead of %d", errDamaged, len(out), size)
-	}
-	return out, nil
-}
-
 // packColumns stores the metas column by column: all kinds, all sizes, all
 // differences of time; behind their unpacked length.
 func packColumns(p *packer, metas []meta) []byte {
@@ -156,7 +103,7 @@ func packColumns(p *packer, metas []meta) []byte {
 
 // unpackColumns is packColumns backwards, for n frames whose payloads add up
 // to payload bytes.
-func unpackColumns(dec *zstd.Decoder, b []byte, n, payload int64) ([]meta, error) {
+func unpackColumns(dec *unpacker, b []byte, n, payload int64) ([]meta, error) {
 	length, k := binary.Uvarint(b)
 	if k <= 0 || length > maxColumns || n < 1 || n > chunkFrames {
 		return nil, fmt.Errorf("%w: bad columns", errDamaged)

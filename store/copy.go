@@ -93,7 +93,7 @@ func copySession(ctx context.Context, tx *sql.Tx, s *Session) (id int64, err err
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT copy"); err != nil {
 		return 0, err
 	}
-	err = s.db.read(ctx, func(pool *sql.DB) error {
+	err = s.db.read(ctx, func(pool *pool) error {
 		if _, err := tx.ExecContext(ctx, "ROLLBACK TO copy"); err != nil {
 			return err
 		}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // An agent sends its whole history again with each request. So the body of a
@@ -151,7 +149,7 @@ func (list bases) add(number int64, url string, body []byte, p packedBody) bases
 func packWith(p *packer, base, b []byte) []byte { return packSized(p, makeDelta(base, b)) }
 
 // unpackWith is packWith backwards; b must unpack to exactly size bytes.
-func unpackWith(dec *zstd.Decoder, base, b []byte, size int64) ([]byte, error) {
+func unpackWith(dec *unpacker, base, b []byte, size int64) ([]byte, error) {
 	delta, err := unpackSized(dec, b, maxPacked)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // maxFields bounds the headers of an exchange, unpacked.
@@ -158,7 +156,7 @@ func packSized(p *packer, b []byte) []byte {
 	return p.pack(binary.AppendUvarint(nil, uint64(len(b))), b)
 }
 
-func unpackSized(dec *zstd.Decoder, b []byte, most int) ([]byte, error) {
+func unpackSized(dec *unpacker, b []byte, most int) ([]byte, error) {
 	length, k := binary.Uvarint(b)
 	if k <= 0 || length > uint64(most) {
 		return nil, fmt.Errorf("%w: bad length", errDamaged)
@@ -180,7 +178,7 @@ func packFields(p *packer, lists ...[]Field) []byte {
 	return packSized(p, b)
 }
 
-func unpackFields(dec *zstd.Decoder, packed []byte, lists ...*[]Field) error {
+func unpackFields(dec *unpacker, packed []byte, lists ...*[]Field) error {
 	b, err := unpackSized(dec, packed, maxFields)
 	if err != nil {
 		return err
@@ -239,7 +237,7 @@ func packPieces(p *packer, began time.Duration, list []Piece) []byte {
 
 // unpackPieces returns the pieces without bytes, and their sizes, which add up
 // to total.
-func unpackPieces(dec *zstd.Decoder, packed []byte, began time.Duration, total int64) ([]Piece, []int64, error) {
+func unpackPieces(dec *unpacker, packed []byte, began time.Duration, total int64) ([]Piece, []int64, error) {
 	b, err := unpackSized(dec, packed, MaxPieces*2*binary.MaxVarintLen64)
 	if err != nil {
 		return nil, nil, err

@@ -222,7 +222,7 @@ func (db *DB) bodyParts(ctx context.Context, q queryer, session, number int64, s
 
 // oneMoment runs fn over one moment of the database.
 func (db *DB) oneMoment(ctx context.Context, fn func(q queryer) error) error {
-	return db.read(ctx, func(pool *sql.DB) error {
+	return db.read(ctx, func(pool *pool) error {
 		tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 		if err != nil {
 			return err

@@ -178,7 +178,7 @@ func (db *DB) reader(ctx context.Context, id, seq int64) (io.ReadCloser, error) 
 			return io.NopCloser(bytes.NewReader(f.Raw)), nil
 		}
 		r := &giantReader{ctx: ctx, db: db, session: id, left: f.Size}
-		err := db.read(ctx, func(pool *sql.DB) error {
+		err := db.read(ctx, func(pool *pool) error {
 			var size int64
 			err := pool.QueryRowContext(ctx, "SELECT n, size FROM giant WHERE session = ? AND seq = ?", id, seq).Scan(&r.giant, &size)
 			if errors.Is(err, sql.ErrNoRows) || err == nil && size != f.Size {
@@ -232,7 +232,7 @@ func (r *giantReader) load() error {
 	}
 	var size int64
 	var data []byte
-	err := r.db.read(r.ctx, func(pool *sql.DB) error {
+	err := r.db.read(r.ctx, func(pool *pool) error {
 		return pool.QueryRowContext(r.ctx, `SELECT size, iif(length(data) <= ?, data, x'') FROM part
 			WHERE session = ? AND giant = ? AND n = ?`, maxPacked, r.session, r.giant, r.n).Scan(&size, &data)
 	})

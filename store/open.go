@@ -53,7 +53,7 @@ func open(ctx context.Context, path, vfs string) (*DB, error) {
 		return nil, explain(path, err)
 	}
 	db := &DB{path: path, write: write, secret: true, unpacker: newUnpacker()}
-	db.readers = &reading{pool: sql.OpenDB(connector(real, "ro", vfs)), real: real}
+	db.readers = &reading{pool: newPool(sql.OpenDB(connector(real, "ro", vfs))), real: real}
 	db.readers.pool.SetMaxOpenConns(4)
 	return db, nil
 }
@@ -230,7 +230,7 @@ func OpenTemp(ctx context.Context) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("opening a temporary database: %w", err)
 	}
-	return &DB{write: pool, secret: true, readers: &reading{pool: pool}, unpacker: newUnpacker()}, nil
+	return &DB{write: pool, secret: true, readers: &reading{pool: newPool(pool)}, unpacker: newUnpacker()}, nil
 }
 
 // newSecret makes a redaction key.

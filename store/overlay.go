@@ -80,7 +80,7 @@ func (db *DB) CopyOpen(ctx context.Context, s *Session) error {
 		if _, err := tx.ExecContext(ctx, "SAVEPOINT copy"); err != nil {
 			return err
 		}
-		return s.db.read(ctx, func(pool *sql.DB) error {
+		return s.db.read(ctx, func(pool *pool) error {
 			if _, err := tx.ExecContext(ctx, "ROLLBACK TO copy"); err != nil {
 				return err
 			}

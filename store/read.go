@@ -139,7 +139,7 @@ type batch struct {
 // Both come from one moment, so that a writer that packs the rows meanwhile
 // hides nothing.
 func (db *DB) next(ctx context.Context, session, seq, to int64, raw bool) (b batch, err error) {
-	err = db.read(ctx, func(pool *sql.DB) error {
+	err = db.read(ctx, func(pool *pool) error {
 		for try := 0; ; try++ {
 			b, err = db.nextOnce(ctx, pool, session, seq, to, raw)
 			if !errors.Is(err, errMoved) || try == 10 {
@@ -150,7 +150,7 @@ func (db *DB) next(ctx context.Context, session, seq, to int64, raw bool) (b bat
 	return b, err
 }
 
-func (db *DB) nextOnce(ctx context.Context, pool *sql.DB, session, seq, to int64, raw bool) (b batch, err error) {
+func (db *DB) nextOnce(ctx context.Context, pool *pool, session, seq, to int64, raw bool) (b batch, err error) {
 	if b.chunk, err = db.chunkAt(ctx, pool, session, seq, raw); err != nil {
 		return b, err
 	}

@@ -77,7 +77,7 @@ func (l lent) Unwrap() driver.Conn { return l.Conn }
 // is opened as immutable, and every read looks before and after whether that
 // still holds; if not, it is opened anew and the read repeated.
 type reading struct {
-	pool      *sql.DB
+	pool      *pool
 	real      string
 	immutable bool
 	stamp     stamp  // of an immutable one
@@ -133,7 +133,7 @@ func openReading(ctx context.Context, real string) (*reading, error) {
 	if r.immutable {
 		mode = "immutable"
 	}
-	r.pool = sql.OpenDB(connector(real, mode, ""))
+	r.pool = newPool(sql.OpenDB(connector(real, mode, "")))
 	r.pool.SetMaxOpenConns(4)
 	err = probe(ctx, r.pool)
 	for deadline := time.Now().Add(openPatience); isBusy(err) && time.Now().Before(deadline) && ctx.Err() == nil; {
@@ -162,7 +162,7 @@ func (r *reading) unfreeze(ctx context.Context) {
 	if err != nil || form != "0101" {
 		return
 	}
-	pool := sql.OpenDB(connector(r.real, "ro", ""))
+	pool := newPool(sql.OpenDB(connector(r.real, "ro", "")))
 	pool.SetMaxOpenConns(4)
 	if probe(ctx, pool) != nil {
 		pool.Close()
@@ -172,7 +172,7 @@ func (r *reading) unfreeze(ctx context.Context) {
 	r.pool, r.immutable = pool, false
 }
 
-func probe(ctx context.Context, pool *sql.DB) error {
+func probe(ctx context.Context, pool queryer) error {
 	n := 0
 	return pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
 }
@@ -194,7 +194,7 @@ func openCopy(ctx context.Context, real string) (*reading, error) {
 			return nil, fmt.Errorf("copying it for reading: %w", err)
 		}
 	}
-	r := &reading{real: path, pool: sql.OpenDB(connector(path, "WAL", "")), cleanup: cleanup}
+	r := &reading{real: path, pool: newPool(sql.OpenDB(connector(path, "WAL", ""))), cleanup: cleanup}
 	r.pool.SetMaxOpenConns(1)
 	if err := probe(ctx, r.pool); err != nil {
 		r.close()
@@ -219,7 +219,7 @@ func copyFile(to, from string) error {
 
 // read runs fn over the reading pool. fn may run more than once and must not
 // keep rows open.
-func (db *DB) read(ctx context.Context, fn func(pool *sql.DB) error) error {
+func (db *DB) read(ctx context.Context, fn func(pool *pool) error) error {
 	const tries = 100
 	for try := 0; ; try++ {
 		db.mu.Lock()

@@ -79,7 +79,7 @@ func (r *rewriter) build(db, temp *DB) error {
 	if err := db.writable(); err != nil {
 		return err
 	}
-	err := db.read(r.ctx, func(pool *sql.DB) error {
+	err := db.read(r.ctx, func(pool *pool) error {
 		return pool.QueryRowContext(r.ctx, "SELECT turn FROM session WHERE id = ?", r.from.ID).Scan(&r.turn)
 	})
 	if errors.Is(err, sql.ErrNoRows) {

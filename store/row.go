@@ -137,7 +137,7 @@ func exitValues(e *Exit) (code, signal any) {
 
 func (db *DB) refresh(ctx context.Context, s *Session) error {
 	var list []*Session
-	err := db.read(ctx, func(pool *sql.DB) (err error) {
+	err := db.read(ctx, func(pool *pool) (err error) {
 		list, err = db.loadSessions(ctx, pool, "WHERE s.id = ?", s.ID)
 		return err
 	})
@@ -154,7 +154,7 @@ func (db *DB) refresh(ctx context.Context, s *Session) error {
 
 func (db *DB) events(ctx context.Context, id int64) ([]Event, error) {
 	var list []Event
-	err := db.read(ctx, func(pool *sql.DB) error {
+	err := db.read(ctx, func(pool *pool) error {
 		list = nil
 		rows, err := pool.QueryContext(ctx, `SELECT after, time, kind, stream, signal, exit_code, exit_signal, bytes, detail
 			FROM event WHERE session = ? ORDER BY n`, id)

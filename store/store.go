@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -28,7 +26,7 @@ type DB struct {
 	write    *sql.DB // one connection; nil when read-only
 	secret   bool    // whether the redaction key belongs to the recording
 	packer   packer
-	unpacker *zstd.Decoder
+	unpacker *unpacker
 
 	mu       sync.Mutex // guards what follows
 	readers  *reading
@@ -58,7 +56,7 @@ func (db *DB) Close() error {
 
 	var errs []error
 	for _, r := range pools {
-		if r.pool != db.write {
+		if r.pool.DB != db.write {
 			errs = append(errs, r.close())
 		}
 	}
@@ -79,7 +77,7 @@ func (db *DB) Close() error {
 // Sessions returns all sessions, oldest first.
 func (db *DB) Sessions(ctx context.Context) ([]*Session, error) {
 	var list []*Session
-	err := db.read(ctx, func(pool *sql.DB) (err error) {
+	err := db.read(ctx, func(pool *pool) (err error) {
 		list, err = db.loadSessions(ctx, pool, "ORDER BY s.id")
 		return err
 	})
@@ -179,7 +177,7 @@ func (db *DB) Secret(ctx context.Context) ([]byte, error) {
 		return nil, nil
 	}
 	var key []byte
-	err := db.read(ctx, func(pool *sql.DB) error {
+	err := db.read(ctx, func(pool *pool) error {
 		return pool.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'secret' AND length(value) = 32").Scan(&key)
 	})
 	if errors.Is(err, sql.ErrNoRows) {

@@ -198,7 +198,7 @@ func (v *verifier) skip(seq, last int64, cause error) (int64, error) {
 	var id, end int64
 	var chains []byte
 	var row sql.NullInt64
-	err := v.s.db.read(v.ctx, func(pool *sql.DB) error {
+	err := v.s.db.read(v.ctx, func(pool *pool) error {
 		err := pool.QueryRowContext(v.ctx, `SELECT id, last, chains FROM chunk WHERE id BETWEEN ? AND ? AND last >= ? ORDER BY id LIMIT 1`,
 			v.s.ID<<seqBits, v.s.ID<<seqBits|maxSeq, seq).Scan(&id, &end, &chains)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -173,7 +173,7 @@ func (w *Writer) seal() {
 	}
 	w.packed = append(w.packed, packed{
 		first: w.seq - int64(len(w.open)) + 1, last: w.seq, size: int64(len(w.raw)), chains: packChains(w.chains),
-		columns: packColumns(&w.db.packer, w.open), payload: w.db.packer.pack(nil, w.raw),
+		columns: packColumns(&w.db.packer, w.open), payload: w.payload(),
 	})
 	if w.stored > 0 {
 		w.drop = w.seq
@@ -183,6 +183,14 @@ func (w *Writer) seal() {
 	if w.raw = w.raw[:0]; cap(w.raw) > 4*chunkRaw {
 		w.raw = nil
 	}
+}
+
+// payload returns the bytes of the open end, packed.
+func (w *Writer) payload() []byte {
+	if len(w.open) == 1 {
+		return w.db.packer.packLong(w.raw)
+	}
+	return w.db.packer.pack(nil, w.raw)
 }
 
 // Event adds a lifecycle event after the last frame added.
