@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	mathrand "math/rand/v2"
 	"net/url"
@@ -205,6 +206,9 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isText(real) {
+		return openText(ctx, path)
+	}
 	r, err := openReading(ctx, real)
 	if code(err) == sqlite3.SQLITE_NOTADB {
 		return openText(ctx, path)
@@ -216,6 +220,23 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 		r.close()
 	}
 	return nil, explain(path, err)
+}
+
+// isText reports whether a file that is called a text form is none of SQLite's,
+// which SQLite takes long to tell. Others are left to it: to close a database here
+// could drop the locks that this process has on it.
+func isText(real string) bool {
+	if filepath.Ext(real) != ".agentrec" {
+		return false
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(headMagic))
+	n, err := io.ReadFull(f, head)
+	return n > 0 && string(head[:n]) != headMagic[:n] && (err == nil || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
 // OpenTemp opens an empty private database that spills to a deleted temporary

@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 
 	"agentrec/migrations"
 )
@@ -63,9 +63,9 @@ func version(ctx context.Context, q queryer) (int, error) {
 	return ver, nil
 }
 
-// migrate brings the database to the current version, each step in one
-// immediate transaction that looks at the version again, for several processes
-// may do this at once.
+// migrate brings the database to the current version in one immediate
+// transaction that looks at the version again, for several processes may do this
+// at once.
 func migrate(ctx context.Context, pool *sql.DB) error {
 	files, err := migrationFiles()
 	if err != nil {
@@ -81,18 +81,14 @@ func migrate(ctx context.Context, pool *sql.DB) error {
 		case have == len(files):
 			return identify(ctx, pool)
 		}
-		if err := step(ctx, pool, have, files[have]); err != nil {
-			return fmt.Errorf("bringing the schema to version %d: %w", have+1, err)
+		if err := step(ctx, pool, have, files[have:]); err != nil {
+			return fmt.Errorf("bringing the schema to version %d: %w", len(files), err)
 		}
 	}
 }
 
-// step applies file to a database of version have.
-func step(ctx context.Context, pool *sql.DB, have int, file string) error {
-	text, err := migrations.FS.ReadFile(file)
-	if err != nil {
-		return err
-	}
+// step applies files to a database of version have.
+func step(ctx context.Context, pool *sql.DB, have int, files []string) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -102,8 +98,14 @@ func step(ctx context.Context, pool *sql.DB, have int, file string) error {
 	if err != nil || now != have {
 		return err // another process was faster
 	}
-	if _, err := tx.ExecContext(ctx, string(text)); err != nil {
-		return err
+	for _, file := range files {
+		text, err := migrations.FS.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+			return err
+		}
 	}
 	if have == 0 {
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
@@ -113,7 +115,7 @@ func step(ctx context.Context, pool *sql.DB, have int, file string) error {
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", have+1)); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", have+len(files))); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -136,15 +138,11 @@ func identify(ctx context.Context, q queryer) error {
 	case have == 0:
 		return errNew
 	}
-	want, err := ourSchemas()
-	if err != nil {
-		return err
-	}
 	got, err := schema(ctx, q)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(got, want[have-1]) {
+	if schemaSum(got) != schemaSums[have-1] {
 		if now, err := version(ctx, q); err == nil && now != have {
 			return identify(ctx, q) // another process migrated it meanwhile
 		}
@@ -153,30 +151,20 @@ func identify(ctx context.Context, q queryer) error {
 	return nil
 }
 
-// ourSchemas are what the migrations make, version by version from 1, never
-// changing while we run.
-var ourSchemas = sync.OnceValues(func() ([][]string, error) {
-	ctx := context.Background()
-	files, err := migrationFiles()
-	if err != nil {
-		return nil, err
-	}
-	pool := sql.OpenDB(connector("", "MEMORY", ""))
-	defer pool.Close()
-	pool.SetMaxOpenConns(1)
-	var list [][]string
-	for i, file := range files {
-		if err := step(ctx, pool, i, file); err != nil {
-			return nil, err
-		}
-		made, err := schema(ctx, pool)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, made)
-	}
-	return list, nil
-})
+// schemaSums are what the migrations make, version by version from 1, never
+// changing: the sums of what schema lists. To make them for every opening would
+// take longer than all the rest of it. TestSchemaSums holds them to the
+// migrations, and says what the sum of a new one is.
+var schemaSums = []string{
+	"6344fecf36a85484635ce60142ad662579527f1964d337428f05e4b7350b2833",
+	"7dac3b4e7edb7959b109e3dd7575ed210e4ec3acba42926ff3078260110b2dde",
+	"15d6f7dfff8760394ce8b537b517144695b4cc41620ce74f10f490581a83d50b",
+}
+
+func schemaSum(list []string) string {
+	text := strings.ReplaceAll(strings.Join(list, "\x00"), "\r", "") // as Git may check the migrations out
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+}
 
 // schema lists what the database declares, less the statistics that SQLite
 // tools may add.
