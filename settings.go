@@ -70,8 +70,10 @@ func applySettings(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := s.check(cmd.Root()); err != nil {
-		return err
+	if s.path != "" {
+		if err := s.check(cmd.Root()); err != nil {
+			return err
+		}
 	}
 	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/transcript"
@@ -26,7 +27,9 @@ const maxRows = 20_000
 
 // pages are the parts of the page. html/template escapes what is put into them
 // by where it stands; visibleLines has made it harmless to the eye before.
-var pages = template.Must(template.New("").Parse(`
+// They are parsed when the first page is written.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Parse(`
 {{define "head"}}<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{{.Hash}}'; base-uri 'none'; form-action 'none'">
@@ -61,6 +64,7 @@ var pages = template.Must(template.New("").Parse(`
 {{end}}
 {{define "foot"}}</body></html>
 {{end}}`))
+})
 
 // pageItem is an item on the page.
 type pageItem struct {
@@ -143,7 +147,7 @@ type page struct {
 
 func (p *page) part(name string, data any) {
 	if p.err == nil {
-		p.err = pages.ExecuteTemplate(p.w, name, data)
+		p.err = pages().ExecuteTemplate(p.w, name, data)
 	}
 	if p.err == nil {
 		p.err = p.story.ctx.Err()

@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -162,12 +163,11 @@ func (d *Detector) Dialect() *Dialect {
 	return best
 }
 
-// scouts keeps what scout has compiled.
-var scouts sync.Map // name to *Dialect
+// scouts keeps what scout has compiled, heads what head has parsed.
+var scouts, heads sync.Map // by name
 
-// scout compiles the part of a built-in table that tells its dialect: all that
-// stands before the families. To compile all families of all tables takes
-// longer than many sessions do.
+// scout compiles the part of a built-in table that tells its dialect. To compile
+// all of all tables takes longer than many sessions do.
 func scout(name string) (*Dialect, error) {
 	if d, ok := scouts.Load(name); ok {
 		return d.(*Dialect), nil
@@ -184,14 +184,38 @@ func scout(name string) (*Dialect, error) {
 	return first.(*Dialect), nil
 }
 
-// head is builtin with one family in place of all.
+// headKeys are the keys of a table that a scout needs.
+var headKeys = []string{"name", "extends", "batch", "argv", "recognise"}
+
+// head is builtin with one family in place of all, and without what stands before
+// them but does not tell the dialect.
 func head(name string) (*table, []byte, error) {
+	if t, ok := heads.Load(name); ok {
+		return t.(*table), nil, nil
+	}
 	text, err := tables.ReadFile("tables/" + name + ".yaml")
 	if err != nil {
 		return nil, nil, err
 	}
-	before, _, _ := bytes.Cut(text, []byte("\nfamilies:"))
-	text = append(before[:len(before):len(before)], "\nfamilies: [{name: any, role: notification}]\n"...)
-	t, err := parseTable(text)
-	return t, text, err
+	t, err := parseTable(headOf(text))
+	if err == nil {
+		heads.Store(name, t)
+	}
+	return t, nil, err
+}
+
+// headOf cuts a built-in table by its lines: what belongs to a key is indented.
+func headOf(text []byte) []byte {
+	var out []byte
+	keep := false
+	for line := range bytes.Lines(text) {
+		if c := line[0]; 'a' <= c && c <= 'z' {
+			key, _, _ := bytes.Cut(line, []byte(":"))
+			keep = slices.Contains(headKeys, string(key))
+		}
+		if keep {
+			out = append(out, line...)
+		}
+	}
+	return append(out, "families: [{name: any, role: notification}]\n"...)
 }

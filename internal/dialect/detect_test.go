@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"testing"
 
 	"agentrec/store"
@@ -38,5 +39,25 @@ func TestDetectNothing(t *testing.T) {
 	}
 	if name, sure := detect(nil, nil); name != "ndjson" || sure != 0 {
 		t.Errorf("%s for a session without frames", name)
+	}
+}
+
+// What a detector reads of a table says the same as the whole table.
+func TestScouts(t *testing.T) {
+	for _, name := range Names() {
+		whole := builtinDialect(t, name)
+		d, err := scout(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.name != name || d.batch != whole.batch || !slices.Equal(d.argv, whole.argv) || len(d.signs) != len(whole.signs) {
+			t.Errorf("%s: batch %v, argv %q, %d signs; the whole has batch %v, argv %q, %d signs", d.name, d.batch, d.argv, len(d.signs), whole.batch, whole.argv, len(whole.signs))
+			continue
+		}
+		for i, s := range d.signs {
+			if w := whole.signs[i]; s.score != w.score || !slices.Equal(s.streams, w.streams) || len(s.when) != len(w.when) {
+				t.Errorf("%s: sign %d is %+v, of the whole %+v", name, i, s, w)
+			}
+		}
 	}
 }

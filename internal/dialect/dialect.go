@@ -126,6 +126,10 @@ type Dialect struct {
 	signs   []sign
 	argv    []string
 	clients []Client
+
+	checking sync.Once
+	checked  *tree // the places that Check looks at
+	wrong    error // why there are none
 }
 
 // Name returns the table's name: "phi", "acp", ...
@@ -244,6 +248,9 @@ func Parse(name string, text []byte) (*Dialect, error) {
 	if err == nil {
 		var d *Dialect
 		if d, err = compile(t, text, builtin); err == nil {
+			err = d.checks()
+		}
+		if err == nil {
 			return d, nil
 		}
 	}

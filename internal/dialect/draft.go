@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"agentrec/store"
 )
@@ -154,14 +155,20 @@ func (k *draftKind) name() string {
 
 var (
 	tagNames    = []string{"type", "method", "event", "kind", "op", "cmd", "command", "action", "msg", "message_type", "t", "0"}
-	subNames    = regexp.MustCompile(`(?i)(type|kind|event|subtype|update|variant)$`)
-	idNames     = regexp.MustCompile(`(?i:(^|[._])(id|uuid|ref|token|tid|rid|seq|nonce|name)$)|(_id|Id|ID|Ref|Token|_ref|_token)$|(?i:(^|\.)(call|request)[^.]*$)`)
-	roomNames   = regexp.MustCompile(`(?i)(session|conversation|thread|chat|room|channel)_?id$`)
-	secretNames = regexp.MustCompile(`(?i)(api_?key|secret|password|passwd|authorization|access_?token|auth_?token)$`)
-	timeNames   = regexp.MustCompile(`(?i:(^|[._])(ts|time|timestamp|elapsed|duration|uuid)$)|(_at|At|_ms|Ms|Timestamp|_time|Duration)$`)
-	timeValues  = regexp.MustCompile(`^"?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d|1[0-9]{12}$|1[0-9]{9}\.\d+$)`)
-	uuidValues  = regexp.MustCompile(`^"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"$`)
+	subNames    = later(`(?i)(type|kind|event|subtype|update|variant)$`)
+	idNames     = later(`(?i:(^|[._])(id|uuid|ref|token|tid|rid|seq|nonce|name)$)|(_id|Id|ID|Ref|Token|_ref|_token)$|(?i:(^|\.)(call|request)[^.]*$)`)
+	roomNames   = later(`(?i)(session|conversation|thread|chat|room|channel)_?id$`)
+	secretNames = later(`(?i)(api_?key|secret|password|passwd|authorization|access_?token|auth_?token)$`)
+	timeNames   = later(`(?i:(^|[._])(ts|time|timestamp|elapsed|duration|uuid)$)|(_at|At|_ms|Ms|Timestamp|_time|Duration)$`)
+	timeValues  = later(`^"?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d|1[0-9]{12}$|1[0-9]{9}\.\d+$)`)
+	uuidValues  = later(`^"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"$`)
 )
+
+// later compiles a regular expression when it is first used: most commands draft
+// no table.
+func later(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // tag returns the path whose text tells the kinds apart, "" when there is none.
 func (d *Drafter) tag() string {
@@ -230,7 +237,7 @@ func (d *Drafter) subTag(k *draftKind, tag string) string {
 		return ""
 	}
 	for _, l := range d.frames[k.at[0]].leaves {
-		if l.path == tag || !subNames.MatchString(l.path) || l.token[0] != '"' {
+		if l.path == tag || !subNames().MatchString(l.path) || l.token[0] != '"' {
 			continue
 		}
 		values := map[string]bool{}

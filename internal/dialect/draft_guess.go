@@ -66,7 +66,7 @@ func (d *Drafter) echoes(tag string) []*echo {
 // canBeID reports whether a leaf could hold an id: a short word or a whole
 // number, at a place that is called like one.
 func canBeID(l leaf) bool {
-	if !idNames.MatchString(l.path) && !(l.depth == 0 && len(l.path) <= 2) {
+	if !idNames().MatchString(l.path) && !(l.depth == 0 && len(l.path) <= 2) {
 		return false
 	}
 	switch c := l.token[0]; {
@@ -93,7 +93,7 @@ type answering struct {
 func (d *Drafter) guessIDs(tag string) {
 	var all []*answering
 	for _, e := range d.echoes(tag) {
-		if roomNames.MatchString(e.from.path) && roomNames.MatchString(e.to.path) {
+		if roomNames().MatchString(e.from.path) && roomNames().MatchString(e.to.path) {
 			continue
 		}
 		i := slices.IndexFunc(all, func(a *answering) bool { return a.to == e.to && a.path == e.from.path })
@@ -308,10 +308,10 @@ func (d *Drafter) placesOf(k *draftKind, is func(l leaf) bool) []string {
 }
 
 func looksVolatile(l leaf) bool {
-	if timeNames.MatchString(l.path) && l.token[0] != '{' && l.token[0] != '[' {
+	if timeNames().MatchString(l.path) && l.token[0] != '{' && l.token[0] != '[' {
 		return true
 	}
-	return timeValues.MatchString(l.token) || uuidValues.MatchString(l.token)
+	return timeValues().MatchString(l.token) || uuidValues().MatchString(l.token)
 }
 
-func looksSecret(l leaf) bool { return secretNames.MatchString(l.path) && l.token[0] == '"' }
+func looksSecret(l leaf) bool { return secretNames().MatchString(l.path) && l.token[0] == '"' }

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -77,10 +76,10 @@ func (d *Drafter) writeJSONRPC(b *strings.Builder) {
 	room, opens := "", ""
 	for i := range d.frames {
 		for _, l := range d.frames[i].leaves {
-			if roomNames.MatchString(l.path) && strings.HasPrefix(l.path, "params.") && room == "" {
+			if roomNames().MatchString(l.path) && strings.HasPrefix(l.path, "params.") && room == "" {
 				room = l.path
 			}
-			if roomNames.MatchString(l.path) && strings.HasPrefix(l.path, "result.") && opens == "" {
+			if roomNames().MatchString(l.path) && strings.HasPrefix(l.path, "result.") && opens == "" {
 				opens = l.path
 			}
 		}
@@ -108,7 +107,7 @@ func (d *Drafter) writeJSONRPC(b *strings.Builder) {
 		} else {
 			b.WriteString("    role: notification\n")
 		}
-		if slices.Contains(d.placesOf(k, func(l leaf) bool { return roomNames.MatchString(l.path) }), room) {
+		if slices.Contains(d.placesOf(k, func(l leaf) bool { return roomNames().MatchString(l.path) }), room) {
 			fmt.Fprintf(b, "    conversation: %s\n", yamlText(room))
 		}
 		if sub := d.subTag(k, "method"); sub != "" {
@@ -137,7 +136,7 @@ func (d *Drafter) writeKind(b *strings.Builder, k *draftKind, tag string) {
 			fmt.Fprintf(b, "    %s: %s\n", x.key, yamlText(x.value))
 		}
 	}
-	if rooms := d.placesOf(k, func(l leaf) bool { return roomNames.MatchString(l.path) && l.token[0] == '"' }); len(rooms) > 0 {
+	if rooms := d.placesOf(k, func(l leaf) bool { return roomNames().MatchString(l.path) && l.token[0] == '"' }); len(rooms) > 0 {
 		fmt.Fprintf(b, "    conversation: %s\n", yamlText(rooms[0]))
 	}
 	sub := d.subTag(k, tag)
@@ -248,7 +247,7 @@ func (d *Drafter) writeErrorShape(b *strings.Builder, kinds []*draftKind) {
 // label returns the name of a family as words of a label: without places.
 func label(k *draftKind) string { return strings.NewReplacer("{", "(", "}", ")").Replace(k.name()) }
 
-var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./$-]*$`)
+var plainYAML = later(`^[A-Za-z_][A-Za-z0-9_./$-]*$`)
 
 // yamlText returns s as a YAML scalar that reads as that text. What a terminal
 // or an eye could be deceived by stands as an escape (YAML 1.2, 5.7).
@@ -257,7 +256,7 @@ func yamlText(s string) string {
 	case "", "true", "false", "null", "yes", "no", "on", "off", "y", "n", none:
 		return string(quote(s))
 	}
-	if plainYAML.MatchString(s) {
+	if plainYAML().MatchString(s) {
 		return s
 	}
 	var b strings.Builder

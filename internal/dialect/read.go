@@ -145,6 +145,17 @@ func (d *Dialect) readBatch(stream store.Stream, raw []byte) Reading {
 	return out
 }
 
+// Members returns where the frames of a batch stand in it, those that Read reads;
+// none of what is no array.
+func Members(raw []byte) []Span {
+	if !isArray(raw) || !Valid(raw) {
+		return nil
+	}
+	var out []Span
+	eachMember(raw, func(s Span) bool { out = append(out, s); return len(out) < maxMembers })
+	return out
+}
+
 // eachMember calls do with the place of each element of the array raw.
 func eachMember(raw []byte, do func(Span) bool) {
 	for i := space(raw, 0); ; {

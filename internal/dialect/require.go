@@ -2,8 +2,8 @@ package dialect
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,17 +14,19 @@ import (
 type requirement struct {
 	path   string
 	at     expr    // where it stands
-	within pattern // or, for a path with wildcards, the containers of
+	within pattern // or, for a path with wildcards or "?", the containers of
 	key    string  // this member
 	kinds  []string
 }
 
 // requirements compiles the typed checks of a family. "string?" is short for
-// [string, absent, null].
+// [string, absent, null]. A "?" behind a key of the path says that what is below
+// it is required only where it is there.
 func (c *compiler) requirements(from map[string]list) ([]requirement, error) {
 	var out []requirement
-	for path, words := range from {
-		r := requirement{path: path}
+	for _, path := range slices.Sorted(maps.Keys(from)) { // so that of several faults one is told always
+		words := from[path]
+		r := requirement{path: strings.ReplaceAll(path, "?.", ".")}
 		for _, w := range words {
 			kind, optional := strings.CutSuffix(w, "?")
 			if !slices.Contains(kinds, kind) || kind == "set" {
@@ -35,12 +37,12 @@ func (c *compiler) requirements(from map[string]list) ([]requirement, error) {
 				r.kinds = append(r.kinds, "absent", "null")
 			}
 		}
-		p, err := parsePattern(path)
+		p, err := parsePattern(r.path)
 		if err != nil {
 			return nil, c.fail("require: %v", err)
 		}
 		wild := func(s segment) bool { return s.kind != literal }
-		if last := p[len(p)-1]; slices.ContainsFunc(p, wild) {
+		if last := p[len(p)-1]; r.path != path || slices.ContainsFunc(p, wild) {
 			if wild(last) {
 				return nil, c.fail("require %s ends in a wildcard; name the member that is required", path)
 			}
@@ -50,7 +52,6 @@ func (c *compiler) requirements(from map[string]list) ([]requirement, error) {
 		}
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b requirement) int { return cmp.Compare(a.path, b.path) })
 	return out, nil
 }
 
@@ -68,17 +69,42 @@ func (p Problem) String() string { return fmt.Sprintf("%s is %s, want %s", p.Pat
 // maxProblems bounds what is said about one frame.
 const maxProblems = 20
 
+// checks makes the typed checks of the families. They look at many places that
+// nothing else does, so they have a tree of their own, which is made when it is
+// first asked for: most commands check nothing.
+func (d *Dialect) checks() error {
+	d.checking.Do(func() {
+		d.checked = newTree()
+		for _, r := range d.Rules() {
+			c := &compiler{tree: d.checked, line: r.line}
+			if r.require, d.wrong = c.requirements(r.demands); d.wrong != nil {
+				d.wrong = fmt.Errorf("family %s: %w", r.Family, d.wrong)
+				return
+			}
+		}
+	})
+	return d.wrong
+}
+
 // Check returns the load-bearing fields of a frame that are missing or of the
 // wrong type, at most 20. It never looks at keys that the table does not name.
 func (d *Dialect) Check(stream store.Stream, raw []byte) []Problem {
+	if d.checks() != nil { // Parse refuses such a table, and a test holds the built-in ones
+		return nil
+	}
 	var out []Problem
+	spans := make([]Span, d.checked.slots)
 	d.eachRule(stream, raw, func(r *Rule, f frame, base int) {
 		under := ""
 		if base > 0 {
 			under = memberPath(raw, base)
 		}
-		for i := range r.require {
-			out = r.require[i].check(out, f, under)
+		if len(r.require) > 0 {
+			g := frame{raw: f.raw, spans: spans}
+			d.checked.scan(g.raw, g.spans)
+			for i := range r.require {
+				out = r.require[i].check(out, g, under)
+			}
 		}
 		if r.inner == nil {
 			return

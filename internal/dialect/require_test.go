@@ -30,6 +30,14 @@ func TestChecksPassReal(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
+	for _, name := range Names() {
+		if err := builtinDialect(t, name).checks(); err != nil {
+			t.Errorf("the typed checks of %s: %v", name, err)
+		}
+	}
+	if _, err := Parse("x", []byte("name: x\nfamilies: [{name: f, require: {a.*: string}}]")); err == nil || !strings.Contains(err.Error(), "family f: line 2: require a.* ends in a wildcard") {
+		t.Errorf("a check that cannot be: %v", err)
+	}
 	for _, c := range []struct {
 		dialect string
 		stream  store.Stream

@@ -63,6 +63,8 @@ type Rule struct {
 	inner        *innerRule
 	own          places
 	refusal      *refusal
+	line         int
+	demands      map[string]list // what require is made of when it is first asked for
 	require      []requirement
 }
 
@@ -189,12 +191,17 @@ func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
 	try(e)
 	r.answers, e = c.templates(f.Answers)
 	try(e)
-	for into, from := range map[*pick]list{&r.id: f.ID, &r.handle: f.Handle, &r.conversation: f.Conversation, &r.opens: f.Opens, &r.together: f.Together, &r.args: f.Args} {
-		set(into, from)
-	}
-	for into, from := range map[*[]template]list{&r.text: f.Text, &r.part: f.Part, &r.call: f.Call, &r.tool: f.Tool, &r.agent: f.Agent} {
-		say(into, from)
-	}
+	set(&r.id, f.ID)
+	set(&r.handle, f.Handle)
+	set(&r.conversation, f.Conversation)
+	set(&r.opens, f.Opens)
+	set(&r.together, f.Together)
+	set(&r.args, f.Args)
+	say(&r.text, f.Text)
+	say(&r.part, f.Part)
+	say(&r.call, f.Call)
+	say(&r.tool, f.Tool)
+	say(&r.agent, f.Agent)
 	if r.AboutOf = store.In + store.Out - s; f.About != nil {
 		set(&r.about, f.About.Path)
 		if f.About.Of != "" {
@@ -249,13 +256,11 @@ func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
 	try(e)
 	r.refusal, e = c.refusal(f.Refuse)
 	try(e)
-	require := maps.Clone(t.Require)
-	if require == nil {
-		require = map[string]list{}
+	r.line, r.demands = c.line, maps.Clone(t.Require)
+	if r.demands == nil {
+		r.demands = map[string]list{}
 	}
-	maps.Copy(require, f.Require)
-	r.require, e = c.requirements(require)
-	try(e)
+	maps.Copy(r.demands, f.Require)
 	try(c.slots(r, append(f.Slots[:len(f.Slots):len(f.Slots)], t.Slots...), f.About))
 	if err != nil {
 		return nil, fmt.Errorf("family %s: %w", f.Name, err)

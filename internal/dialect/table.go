@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -232,14 +233,21 @@ func strict(n *yaml.Node, what string, into any) error {
 	return n.Decode(into)
 }
 
+// knownKeys keeps what keysOf has found: a table asks hundreds of times.
+var knownKeys sync.Map // reflect.Type to []string
+
 func keysOf(t reflect.Type) []string {
-	var keys []string
+	if known, ok := knownKeys.Load(t); ok {
+		return known.([]string)
+	}
+	var list []string
 	for i := range t.NumField() {
 		if tag := t.Field(i).Tag.Get("yaml"); tag != "" {
-			keys = append(keys, tag)
+			list = append(list, tag)
 		}
 	}
-	return keys
+	knownKeys.Store(t, list)
+	return list
 }
 
 // Suggest says which of the known words is nearest to one that is none of them,
@@ -306,28 +314,42 @@ var plainWords = strings.NewReplacer(
 	"!!bool", "the truth value", "into []", "as a list of ", "into ", "as ", "dialect.", "",
 )
 
+// inherited are the fields of a family that a case takes over; merge says that
+// they add up.
+var inherited = sync.OnceValue(func() (fields []struct {
+	index int
+	merge bool
+}) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[family]()) {
+		if f.IsExported() && f.Name != "Cases" {
+			fields = append(fields, struct {
+				index int
+				merge bool
+			}{f.Index[0], f.Tag.Get("merge") != ""})
+		}
+	}
+	return fields
+})
+
 // inherit returns the case c of the family f: what c does not say, f says.
 func (f family) inherit(c family) family {
 	out, from := reflect.ValueOf(&c).Elem(), reflect.ValueOf(f)
-	for i := range out.NumField() {
-		field := out.Type().Field(i)
-		if !field.IsExported() || field.Name == "Cases" {
-			continue
-		}
-		switch own := out.Field(i); {
+	for _, field := range inherited() {
+		switch own, base := out.Field(field.index), from.Field(field.index); {
+		case base.IsZero():
 		case own.IsZero():
-			own.Set(from.Field(i))
-		case field.Tag.Get("merge") == "" || from.Field(i).IsZero():
+			own.Set(base)
+		case !field.merge:
 		case own.Kind() == reflect.Map:
 			both := reflect.MakeMap(own.Type())
-			for _, m := range []reflect.Value{from.Field(i), own} {
+			for _, m := range []reflect.Value{base, own} {
 				for _, k := range m.MapKeys() {
 					both.SetMapIndex(k, m.MapIndex(k))
 				}
 			}
 			own.Set(both)
 		default:
-			own.Set(reflect.AppendSlice(from.Field(i).Slice3(0, from.Field(i).Len(), from.Field(i).Len()), own))
+			own.Set(reflect.AppendSlice(base.Slice3(0, base.Len(), base.Len()), own))
 		}
 	}
 	return c

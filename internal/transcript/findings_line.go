@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"agentrec/internal/dialect"
 	"agentrec/store"
@@ -11,7 +12,9 @@ import (
 
 // escapes are the control sequences of terminals: CSI, OSC and the two-byte
 // ones.
-var escapes = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[@-Z\\\\-_=>78]")
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[@-Z\\\\-_=>78]")
+})
 
 // maxSplits bounds how many places are tried at which a line may hold two
 // values.
@@ -31,7 +34,7 @@ func (c *findings) line(f store.Frame, e Entry) {
 	switch {
 	case len(bytes.TrimSpace(raw)) == 0:
 		c.add(f.Seq, "empty", Warning, "an empty line on the %s", who)
-	case bytes.IndexByte(raw, 0x1b) >= 0 && dialect.Valid(escapes.ReplaceAll(raw, nil)):
+	case bytes.IndexByte(raw, 0x1b) >= 0 && dialect.Valid(escapes().ReplaceAll(raw, nil)):
 		c.add(f.Seq, "escape", Fault, "terminal escape codes stick to the JSON of this line: clients drop it")
 	case bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")) && dialect.Valid(raw[3:]):
 		c.add(f.Seq, "bom", Fault, "a byte order mark stands before the JSON of this line")
