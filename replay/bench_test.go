@@ -128,7 +128,7 @@ func BenchmarkBuild(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		b.StartTimer()
-		s, err := p.build(d, func(store.Frame, bool) {})
+		s, err := p.build(d, func(store.Frame) {})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -75,6 +75,14 @@ func newView(log *bindings) *view {
 	return &view{log: log, refs: map[refKey]string{}, values: map[string]string{}}
 }
 
+// startView returns the view of what holds from the start.
+func startView(binds []binding) *view {
+	log := &bindings{log: binds}
+	v := newView(log)
+	v.advance(len(binds))
+	return v
+}
+
 // pairs returns the values to replace in the text of a frame on a stream.
 func (v *view) pairs(stream store.Stream) []textPair {
 	if stream == store.In || len(v.secret) == 0 {

@@ -25,6 +25,10 @@ type builder struct {
 	openAt int     // changes of open, so that equal snapshots are shared
 	snap   []int32
 	snapAt int
+
+	lastOut   int32 // the last frame of the agent
+	grouped   int32 // the first frame of a group that may grow
+	swallowed int32 // the first request that came where the agent may not read it
 }
 
 // fact is what is known of an item until its conditions are made.
@@ -75,17 +79,19 @@ func (b *builder) event(e store.Event) {
 		b.s.exit = e.Exit
 		return
 	}
-	if e.Kind != store.EventSignal && (e.Kind != store.EventEOF || e.Stream != store.In) {
+	if !isGate(e) || b.s.exit != nil { // after the end nothing waits
 		return
-	}
-	if b.s.exit != nil {
-		return // after the end
 	}
 	self := int32(len(b.s.items))
 	b.s.items = append(b.s.items, item{stream: store.In, flags: fEvent | fGate})
 	b.facts = append(b.facts, fact{})
 	b.s.events[self] = e
 	b.s.ending = append(b.s.ending, self)
+}
+
+// isGate reports whether an event is one that frames wait for.
+func isGate(e store.Event) bool {
+	return e.Kind == store.EventSignal || e.Kind == store.EventEOF && e.Stream == store.In
 }
 
 // frame adds the next frame with what the dialect says about it.
@@ -114,6 +120,7 @@ func (b *builder) frame(f store.Frame) {
 		b.in(self, target, &r)
 	} else {
 		s.outs++
+		b.lastOut = self
 		b.out(self, target, &r)
 	}
 	if len(f.Raw) > 0 && r.JSON && (f.Stream == store.In || b.maySlot(&r, f.Raw)) {
@@ -140,6 +147,9 @@ func (b *builder) links(self int32, stream store.Stream, r *dialect.Reading) (ta
 	it := &s.items[self]
 	if b.pairer.Swallows(stream, r) {
 		it.flags |= fSwallowed
+		if b.swallowed == 0 {
+			b.swallowed = self
+		}
 	}
 	for _, l := range b.pairer.Next(int64(self), stream, r) {
 		other := int32(l.Request.Seq)
@@ -225,19 +235,15 @@ func (b *builder) about(r *dialect.Reading) int32 {
 func (b *builder) in(self, target int32, r *dialect.Reading) {
 	s := b.s
 	it, fc := &s.items[self], &b.facts[self]
-	if len(r.Members) > 0 {
-		for i := range r.Members {
-			m := &r.Members[i]
-			if m.Role == dialect.Request || it.role != dialect.Request && m.Role != dialect.Raw {
-				it.role = m.Role
-			}
-			it.flags |= b.gates(self, target, m)
-		}
-	} else {
-		it.flags |= b.gates(self, target, r)
+	each := r.Members
+	if len(each) == 0 {
+		each = []dialect.Reading{*r}
 	}
-	if it.role == dialect.Cancel {
-		it.flags |= fCancel
+	for i := range each {
+		it.flags |= b.gates(self, target, &each[i])
+		if each[i].Role == dialect.Cancel {
+			it.flags |= fCancel
+		}
 	}
 	fc.query = r.Role == dialect.Request && r.Rule != nil && r.Rule.Class == dialect.Query
 	fc.about = b.about(r)
@@ -326,6 +332,13 @@ func (b *builder) out(self, target int32, r *dialect.Reading) {
 			s.members[before] = self
 		}
 		b.group[string(append([]byte(nil), r.Together...))] = self
+		if b.grouped == 0 {
+			b.grouped = self
+		}
+	}
+	if it.flags&fEnds != 0 && s.dialect.OneLane() { // what belongs together belongs to one turn
+		clear(b.group)
+		b.grouped = 0
 	}
 	if !response && !s.dialect.OneLane() && fc.conv == 0 && fc.about == 0 {
 		switch {

@@ -31,33 +31,17 @@ func newMemory(t testing.TB, dialectName string, o matching, lines []string, fre
 	}
 	m := &memory{t: t, d: d, v: &verdict{}, raw: [][]byte{nil}}
 	b := newBuilder(d, free, int64(len(lines)))
-	state := store.Closed
-	seq := int64(0)
-	for _, line := range lines {
-		word, rest, _ := strings.Cut(line, " ")
-		switch word {
-		case "in", "out", "err":
-			seq++
-			stream := map[string]store.Stream{"in": store.In, "out": store.Out, "err": store.Err}[word]
-			m.raw = append(m.raw, []byte(rest))
-			b.frame(store.Frame{Seq: seq, Stream: stream, Raw: []byte(rest), Size: int64(len(rest)), Term: store.LF})
-		case "event":
-			e := store.Event{After: seq, Kind: store.EventSignal, Signal: rest}
-			if rest == "eof" {
-				e = store.Event{After: seq, Kind: store.EventEOF, Stream: store.In}
-			}
-			before := len(b.s.items)
-			b.event(e)
-			if len(b.s.items) > before {
-				m.raw = append(m.raw, nil)
-			}
-		case "exit":
-			b.event(store.Event{After: seq, Kind: store.EventExit, Exit: &store.Exit{Code: len(rest) - 1}})
-		case "cut":
-			state = store.Cut
-		default:
-			t.Fatalf("no such line: %q", line)
+	frames, events, state := parseLines(t, lines)
+	for n, f := range frames {
+		for len(events) > 0 && events[0].After == int64(n) {
+			m.event(b, events[0])
+			events = events[1:]
 		}
+		m.raw = append(m.raw, f.Raw)
+		b.frame(f)
+	}
+	for _, e := range events {
+		m.event(b, e)
 	}
 	m.s = b.finish(state)
 	if o.least == None {
@@ -66,6 +50,41 @@ func newMemory(t testing.TB, dialectName string, o matching, lines []string, fre
 	m.e = newEngine(m.s, o, m.v, func(i int32) []byte { return m.raw[i] })
 	m.sent = newView(&m.e.log)
 	return m
+}
+
+func (m *memory) event(b *builder, e store.Event) {
+	before := len(b.s.items)
+	if b.event(e); len(b.s.items) > before {
+		m.raw = append(m.raw, nil)
+	}
+}
+
+// parseLines reads the lines of recordLines.
+func parseLines(t testing.TB, lines []string) (frames []store.Frame, events []store.Event, state store.State) {
+	t.Helper()
+	state = store.Closed
+	for _, line := range lines {
+		word, rest, _ := strings.Cut(line, " ")
+		after := int64(len(frames))
+		switch word {
+		case "in", "out", "err":
+			stream := map[string]store.Stream{"in": store.In, "out": store.Out, "err": store.Err}[word]
+			frames = append(frames, store.Frame{Seq: after + 1, Stream: stream, Raw: []byte(rest), Size: int64(len(rest)), Term: store.LF})
+		case "event":
+			e := store.Event{After: after, Kind: store.EventSignal, Signal: rest}
+			if rest == "eof" {
+				e = store.Event{After: after, Kind: store.EventEOF, Stream: store.In}
+			}
+			events = append(events, e)
+		case "exit":
+			events = append(events, store.Event{After: after, Kind: store.EventExit, Exit: &store.Exit{Code: len(rest) - 1}})
+		case "cut":
+			state = store.Cut
+		default:
+			t.Fatalf("no such line: %q", line)
+		}
+	}
+	return frames, events, state
 }
 
 // lines renders what the engine has released.

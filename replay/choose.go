@@ -20,7 +20,9 @@ const AnySession = "any"
 // frame.
 type candidate struct {
 	session  *store.Session
-	greeting [][]byte // with terminators
+	greeting [][]byte // as recorded, with terminators
+	said     [][]byte // as it is sent here
+	greeted  int64    // seq of its last frame
 	script   *script
 	first    []byte // nil when the client sent nothing
 }
@@ -46,29 +48,37 @@ func choose(ctx context.Context, db *store.DB, o *Options, sleep func(time.Durat
 			list = append(list, c)
 		}
 	}
-	switch len(list) {
-	case 0:
+	if len(list) == 0 {
 		return nil, fmt.Errorf("%w: %s holds no session", store.ErrUnusable, o.File)
-	case 1:
-		return o.take(list, nil, sleep)
 	}
-	for _, g := range list[0].greeting {
+	others := len(sessions) - len(list)
+	if len(list) == 1 {
+		c, err := o.take(list, nil, others, sleep)
+		return c.session, err
+	}
+	for _, g := range list[0].said {
 		if _, err := o.Stdout.Write(g); err != nil {
-			return list[0].session, nil // the client is gone; the replay will say so
+			break // the client is gone; the replay will say so
 		}
 	}
-	o.greeted = len(list[0].greeting)
 	line, rest := firstLine(o)
 	o.Stdin = rest
-	return o.take(list, line, sleep)
+	c, err := o.take(list, line, others, sleep)
+	o.greeted = c.greeted
+	return c.session, err
 }
 
 func candidateOf(ctx context.Context, s *store.Session, o Options) (candidate, error) {
 	c := candidate{session: s}
-	p, err := newPlayer(ctx, Options{File: o.File, Dialect: o.Dialect}, s)
+	p, err := newPlayer(ctx, Options{File: o.File, Dialect: o.Dialect, Bind: o.Bind}, s)
 	if err != nil {
 		return c, err
 	}
+	binds, err := p.binds()
+	if err != nil {
+		return c, err
+	}
+	folders := startView(binds)
 	d, err := p.dialect()
 	if err != nil {
 		return c, err
@@ -87,6 +97,8 @@ func candidateOf(ctx context.Context, s *store.Session, o Options) (candidate, e
 			break
 		}
 		c.greeting = append(c.greeting, append(append([]byte(nil), f.Raw...), f.Term.Bytes()...))
+		c.said = append(c.said, folders.greeting(f))
+		c.greeted = f.Seq
 	}
 	c.script = b.finish(store.Closed)
 	return c, nil

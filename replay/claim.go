@@ -14,15 +14,21 @@ import (
 
 // claims names what the claims of this process's siblings begin with: replays of
 // one FILE that the same client has started. Other clients may play the same
-// sessions at the same time.
-func claims(file string) string {
+// sessions at the same time. Who has started a replay is its parent process,
+// unless client says more: two tests that run at once in one process are two
+// clients, and what starts an agent through a shell is one with many processes.
+func claims(file, client string) string {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
 	}
 	if whole, err := filepath.Abs(file); err == nil {
 		file = whole
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", os.Getppid(), file))
+	who := fmt.Sprintf("process %d", os.Getppid())
+	if client != "" {
+		who = "client " + client
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", who, file))
 	return filepath.Join(os.TempDir(), fmt.Sprintf("agentrec-claims-%d", os.Getuid()), fmt.Sprintf("%x", sum[:12]))
 }
 
@@ -31,16 +37,17 @@ func claims(file string) string {
 const maxLettingGo = time.Second
 
 // take claims the session that fits the client's first frame best among those
-// that no sibling plays. Where nothing can be claimed, the best is taken.
-func (o *Options) take(list []candidate, line []byte, sleep func(time.Duration)) (*store.Session, error) {
+// that no sibling plays. Where nothing can be claimed, the best is taken. others
+// counts the sessions of FILE that were out of the question.
+func (o *Options) take(list []candidate, line []byte, others int, sleep func(time.Duration)) (candidate, error) {
 	waited := time.Duration(0)
 	for len(list) > 0 {
 		n, how := best(list, line)
-		chosen := list[n].session
+		chosen := list[n]
 		if o.claims == "" {
 			return chosen, nil
 		}
-		held, err := tape.Hold(o.claims + "-" + chosen.UID)
+		held, err := tape.Hold(o.claims + "-" + chosen.session.UID)
 		if err != nil || held != nil {
 			o.claimed = held
 			return chosen, nil
@@ -59,5 +66,9 @@ func (o *Options) take(list []candidate, line []byte, sleep func(time.Duration))
 		}
 		list = rest
 	}
-	return nil, fmt.Errorf("%w: every session of %s that begins so is being played to this client already", store.ErrUnusable, o.File)
+	message := "every session of %s that begins so is being played to this client already; clients that run in one process are told apart by --client NAME"
+	if others > 0 {
+		message += fmt.Sprintf(" (not looked at: %d whose agent greets otherwise; play those by --session NUMBER)", others)
+	}
+	return candidate{}, fmt.Errorf("%w: "+message, store.ErrUnusable, o.File)
 }

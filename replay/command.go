@@ -107,6 +107,9 @@ diverged and 4 when FILE cannot be played.`,
 			if explain && o.Session == AnySession {
 				return fmt.Errorf("--explain plays to no client that could choose; name one session with --session")
 			}
+			if o.Client != "" && (o.Session != AnySession || address != "") {
+				return fmt.Errorf("--client tells apart who shares out the sessions with --session any, on stdio")
+			}
 			if asJSON && !explain {
 				return fmt.Errorf("--json goes with --explain; the verdict of a replay goes to --report FILE.json")
 			}
@@ -128,16 +131,18 @@ diverged and 4 when FILE cannot be played.`,
 			defer stop()
 			o.Signals = signals
 			o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
-			o.claims = claims(o.File)
-			if address != "" {
-				o.claims = "" // each connection is a client of its own
+			if address != "" { // each connection is a client of its own
 				return Listen(cmd.Context(), o, address)
+			}
+			if o.Session == AnySession {
+				o.claims = claims(o.File, o.Client)
 			}
 			return Run(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Session, "session", "", "session in FILE: number, name, id, last, or any: the one that begins as the client does and that none of its other agents plays")
+	f.StringVar(&o.Client, "client", "", "with --session any: `NAME` of whose agents share out the sessions; the process that starts them when not given")
 	f.StringVar(&o.Dialect, "dialect", "", "read the frames by this `DIALECT`: a name, a table file, or a folder of tables")
 	f.StringVar(&match, "match", "content", "how live frames must fit: exact, content, shape or kind")
 	f.StringArrayVar(&o.Ignore, "ignore", nil, "path that may differ, such as params._meta.** (repeatable)")

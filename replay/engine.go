@@ -26,7 +26,13 @@ type engine struct {
 	anyOf    map[int32][]int32
 	ready    heap
 	out      []outgoing
-	left     int // out frames not released
+	left     int                  // out frames not released, of those that the script has
+	counted  int                  // out frames that left has counted
+	pooled   int                  // in frames in pools
+	seen     int32                // items before it have been looked at
+	led      bool                 // an out frame has been
+	grow     func(all bool) error // makes a script longer that is not whole
+	owed     map[int32][]byte     // matched requests whose response the script does not have yet
 	pools    map[poolKey]*gateList
 	pairer   transcript.Pairer // agent requests in flight
 	live     map[int32][]byte  // matched requests whose response is due
@@ -65,28 +71,19 @@ type other struct {
 
 func newEngine(s *script, o matching, v *verdict, fetch func(int32) []byte) *engine {
 	e := &engine{
-		s: s, o: o, fetch: fetch, verdict: v,
-		done: make([]bool, len(s.items)), queued: make([]bool, len(s.items)),
-		watch: make([]int32, len(s.items)), follow: make([]int32, len(s.items)),
-		anyOf: map[int32][]int32{}, left: s.outs,
+		s: s, o: o, fetch: fetch, verdict: v, seen: 1,
+		anyOf: map[int32][]int32{}, owed: map[int32][]byte{},
 		pools: map[poolKey]*gateList{}, live: map[int32][]byte{},
 		convs: map[int32]string{}, unconvs: map[string]int32{}, known: map[string]int32{}, liveRefs: map[string]int32{}, changed: map[int32][]byte{},
 	}
 	e.now = newView(&e.log)
 	if o.lookup != "" {
-		e.lookup = &lookup{exhausted: o.lookup, used: map[int32]int{}, asked: map[int32]*play{}}
+		e.lookup = &lookup{exhausted: o.lookup, used: map[int32]int{}, asked: map[int32]*play{}, index: map[poolKey]map[string][]int32{}}
 	}
 	for i, name := range s.convs[1:] {
 		e.known[name] = int32(i + 1)
 	}
-	for _, in := range s.ins {
-		it := &s.items[in.item]
-		key := poolKey{it.role, s.labels[in.label]}
-		if e.pools[key] == nil {
-			e.pools[key] = &gateList{}
-		}
-		e.pools[key].add(in.item)
-	}
+	e.admit()
 	return e
 }
 
@@ -97,7 +94,6 @@ func (e *engine) addBinding(b binding) {
 
 // start releases what waits for nothing.
 func (e *engine) start() []outgoing {
-	leading := true
 	if e.lookup != nil {
 		for i := int32(1); i < int32(len(e.s.items)) && e.s.items[i].stream != store.In; i++ {
 			if e.s.items[i].stream == store.Out {
@@ -106,29 +102,20 @@ func (e *engine) start() []outgoing {
 		}
 		return e.settle()
 	}
-	for i := int32(1); i < int32(len(e.s.items)); i++ {
-		it := &e.s.items[i]
-		switch {
-		case it.stream == store.Out && (it.flags&fFollows == 0 || e.o.recorded):
-			leading = false
-			e.check(i)
-		case it.stream == store.Out:
-			leading = false
-		case it.stream == store.Err && leading:
-			e.out = append(e.out, outgoing{item: i, epoch: int32(e.now.epoch)})
-		}
-	}
+	e.look()
 	return e.settle()
 }
 
 // eof takes note that the client closed the agent's stdin.
 func (e *engine) eof() []outgoing {
+	e.rest()
 	e.closed = true
 	return e.happened(func(ev store.Event) bool { return ev.Kind == store.EventEOF })
 }
 
 // signal takes note of a signal from the client's side.
 func (e *engine) signal(name string) []outgoing {
+	e.rest()
 	return e.happened(func(ev store.Event) bool { return ev.Kind == store.EventSignal && ev.Signal == name })
 }
 
@@ -299,11 +286,11 @@ func (e *engine) refuse(request []byte, message string) bool {
 }
 
 // finished reports that every out frame has been released.
-func (e *engine) finished() bool { return e.left == 0 }
+func (e *engine) finished() bool { return e.left == 0 && e.s.whole }
 
 // leaves reports that the agent ended by itself and all that led to it is done.
 func (e *engine) leaves() bool {
-	if e.lookup != nil || e.s.exit == nil || e.s.exit.Signal != "" || e.left > 0 || len(e.s.ending) > 0 {
+	if e.lookup != nil || !e.s.whole || e.s.exit == nil || e.s.exit.Signal != "" || e.left > 0 || len(e.s.ending) > 0 {
 		return false
 	}
 	return e.s.all.next(0, int32(len(e.s.all.items)), e.done) == 0
@@ -312,6 +299,7 @@ func (e *engine) leaves() bool {
 // stall reports that the client seems to wait too, refuses the live requests
 // whose response cannot come, and returns false when nothing is held back.
 func (e *engine) stall() ([]outgoing, bool) {
+	e.rest()
 	frame, cause := e.held()
 	if frame == 0 || e.lookup != nil || e.verdict.allow && len(e.live) == 0 {
 		return nil, false // with --allow-unsent an idle client that asked nothing waits for nothing

@@ -67,11 +67,14 @@ func Explain(ctx context.Context, o Options, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	b, err := p.build(d, func(store.Frame, bool) {})
+	b, err := p.build(d, func(store.Frame) {})
 	if err != nil {
 		return err
 	}
-	x := explainer{s: b.finish(session.State), data: newPayloads(ctx, session)}
+	x := explainer{s: b.finish(session.State), data: newPayloads(ctx, session), behind: map[int32]int32{}}
+	for first, next := range x.s.members {
+		x.behind[next] = first
+	}
 	defer x.data.close()
 	enc := json.NewEncoder(o.Stdout)
 	enc.SetEscapeHTML(false)
@@ -93,8 +96,9 @@ func Explain(ctx context.Context, o Options, asJSON bool) error {
 }
 
 type explainer struct {
-	s    *script
-	data *payloads
+	s      *script
+	data   *payloads
+	behind map[int32]int32 // of a group member: the one that it goes out behind
 }
 
 func (x *explainer) line(i int32) (Explained, error) {
@@ -141,11 +145,9 @@ func (x *explainer) event(i int32) string {
 
 func (x *explainer) waits(i int32, it *item, line *Explained) {
 	s := x.s
-	for first, m := range s.members {
-		if m == i {
-			line.With = int64(s.items[first].seq)
-			return
-		}
+	if first, ok := x.behind[i]; ok {
+		line.With = int64(s.items[first].seq)
+		return
 	}
 	l := &s.lanes[it.lane]
 	gates := l.gates.items

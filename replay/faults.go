@@ -147,7 +147,7 @@ func interestingFrames(ctx context.Context, o MatrixOptions) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.build(d, func(store.Frame, bool) {})
+	b, err := p.build(d, func(store.Frame) {})
 	if err != nil {
 		return nil, err
 	}

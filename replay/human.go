@@ -64,9 +64,18 @@ func summary(r *Report, quiet int) string {
 		if n > 1 {
 			divergences = strconv.Itoa(n) + " divergences"
 		}
-		return more + fmt.Sprintf("agentrec: replay of session %d failed: %s; %s\n", r.Session.ID, divergences, what)
+		return more + fmt.Sprintf("agentrec: replay of %s failed: %s; %s\n", visible(reportName(r)), divergences, what)
 	}
-	return fmt.Sprintf("agentrec: replay of session %d passed: %s\n", r.Session.ID, what)
+	return fmt.Sprintf("agentrec: replay of %s passed: %s\n", visible(reportName(r)), what)
+}
+
+// say writes lines for people; those of one connection among others begin with
+// which it is.
+func (p *player) say(text string) {
+	if n := p.o.connection; n > 0 {
+		text = strings.ReplaceAll("\n"+text, "\nagentrec: ", fmt.Sprintf("\nagentrec: connection %d: ", n))[1:]
+	}
+	p.side.write([]byte(text))
 }
 
 // visible makes control characters and broken UTF-8 visible, so that recorded

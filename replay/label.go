@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"agentrec/internal/dialect"
 )
@@ -19,12 +20,12 @@ type LabelRule struct {
 }
 
 // labelRule splits LABEL:KEY=VALUE. A label may hold colons itself.
-var labelRule = regexp.MustCompile(`^(.+?):([a-z-]+)=(.*)$`)
+var labelRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?):([a-z-]+)=(.*)$`) })
 
 // ParseLabelRule reads LABEL:match=LEVEL, LABEL:ignore=PATH or
 // LABEL:ignore-value=REGEX.
 func ParseLabelRule(text string) (LabelRule, error) {
-	parts := labelRule.FindStringSubmatch(text)
+	parts := labelRule().FindStringSubmatch(text)
 	if parts == nil {
 		return LabelRule{}, fmt.Errorf("%q is no rule; write LABEL:match=LEVEL, LABEL:ignore=PATH or LABEL:ignore-value=REGEX", text)
 	}

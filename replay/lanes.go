@@ -12,22 +12,32 @@ import (
 func (b *builder) finish(state store.State) *script {
 	b.s.cut = state != store.Closed // one that is being recorded ends here, too
 	b.assign()
-	c := conditions{builder: b, spoken: map[int32]int32{}}
+	c := newConditions(b)
 	for i := int32(1); i < int32(len(b.s.items)); i++ {
-		it := &b.s.items[i]
-		switch {
-		case it.flags&fEvent != 0:
-			b.s.all.add(i)
-			c.events = append(c.events, i)
-		case it.stream == store.In:
-			c.in(i, it)
-		case it.stream == store.Out:
-			c.out(i, it)
-		}
+		c.one(i)
 	}
 	s := b.s
+	s.known, s.whole = int32(len(s.items)), true
 	b.facts = nil
 	return s
+}
+
+func newConditions(b *builder) conditions {
+	return conditions{builder: b, spoken: map[int32]int32{}}
+}
+
+// one writes down the conditions of item i.
+func (c *conditions) one(i int32) {
+	it := &c.s.items[i]
+	switch {
+	case it.flags&fEvent != 0:
+		c.s.all.add(i)
+		c.events = append(c.events, i)
+	case it.stream == store.In:
+		c.in(i, it)
+	case it.stream == store.Out:
+		c.out(i, it)
+	}
 }
 
 // assign gives every frame its lane.
@@ -44,42 +54,48 @@ func (b *builder) assign() {
 	}
 	for i := int32(1); i < int32(len(s.items)); i++ {
 		it, fc := &s.items[i], &b.facts[i]
-		if it.flags&fEvent != 0 || it.stream == store.Err {
-			continue
-		}
-		conv := fc.conv
-		if one {
-			it.lane = 1
-		} else {
-			switch response := it.role == dialect.Response && it.pair != 0 && it.pair < i; {
-			case conv != 0:
-				if byConv[conv] == 0 {
-					byConv[conv] = newLane()
-					s.lanes[byConv[conv]].opener = b.opener[conv].request
-				}
-				it.lane = byConv[conv]
-			case response:
-				it.lane = s.items[it.pair].lane
-			case fc.about != 0:
-				it.lane = s.items[fc.about].lane
-			case it.stream == store.In && it.role == dialect.Request:
-				it.lane = newLane()
-			case fc.alone != 0:
-				it.lane = s.items[fc.alone].lane
-				it.flags |= fAttached
-				it.need = fc.alone
+		lane := int32(0)
+		switch response := it.role == dialect.Response && it.pair != 0 && it.pair < i; {
+		case one:
+			lane = 1
+		case it.flags&fEvent != 0 || it.stream == store.Err:
+		case fc.conv != 0:
+			if byConv[fc.conv] == 0 {
+				byConv[fc.conv] = newLane()
+				s.lanes[byConv[fc.conv]].opener = b.opener[fc.conv].request
 			}
+			lane = byConv[fc.conv]
+		case response:
+			lane = s.items[it.pair].lane
+		case fc.about != 0:
+			lane = s.items[fc.about].lane
+		case it.stream == store.In && it.role == dialect.Request:
+			lane = newLane()
+		case fc.alone != 0:
+			lane = s.items[fc.alone].lane
+			it.flags |= fAttached
+			it.need = fc.alone
 		}
-		if it.stream == store.Out {
-			l := &s.lanes[it.lane]
-			l.outs = append(l.outs, i)
-		}
+		b.place(i, lane)
 	}
 	if !one {
 		b.opens(byConv)
 	}
 	for q := range s.shared {
 		s.shared[q] = b.candidates(q)
+	}
+}
+
+// place puts a frame into its lane.
+func (b *builder) place(i, lane int32) {
+	it := &b.s.items[i]
+	if it.flags&fEvent != 0 || it.stream == store.Err {
+		return
+	}
+	it.lane = lane
+	if it.stream == store.Out {
+		l := &b.s.lanes[lane]
+		l.outs = append(l.outs, i)
 	}
 }
 

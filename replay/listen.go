@@ -57,8 +57,12 @@ func Listen(ctx context.Context, o Options, address string) error {
 			switch {
 			case errors.As(err, &d):
 				count += d.Count
-			case err != nil && !errors.As(err, &exit) && first == nil:
-				first = err
+			case err != nil && !errors.As(err, &exit):
+				if first == nil {
+					first = err
+				}
+				// Its client got nothing, and this process may go on for long.
+				fmt.Fprintf(o.Stderr, "agentrec: connection %d: %s\n", n, visible(err.Error()))
 			}
 		})
 	}

@@ -60,6 +60,10 @@ func TestListen(t *testing.T) {
 	if err := <-done; err != (Divergence{Count: 1}) {
 		t.Errorf("listening ended with %v", err)
 	}
+	if said := stderr.String(); !strings.Contains(said, "agentrec: connection 1: unsent: the client did not send list_tools") ||
+		!strings.Contains(said, "agentrec: connection 2: replay of session.db session 1 passed") {
+		t.Errorf("on stderr stands %s", said)
+	}
 	if list, err := readReports(reports); err != nil || len(list) != 3 {
 		t.Errorf("%d reports, %v", len(list), err)
 	}

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 
 	"agentrec/internal/dialect"
@@ -21,7 +23,53 @@ const (
 type lookup struct {
 	exhausted string
 	used      map[int32]int
-	asked     map[int32]*play // by agent request in flight
+	asked     map[int32]*play                // by agent request in flight
+	index     map[poolKey]map[string][]int32 // recorded requests by what they say
+}
+
+// alike returns the recorded requests of a pool that say the same as a live one but
+// for ids and what may differ. Of thousands of calls each is then held against few.
+func (l *lookup) alike(e *engine, pool []int32, raw []byte, r *dialect.Reading) []int32 {
+	if len(pool) == 0 || len(r.Members) > 0 {
+		return pool
+	}
+	key := poolKey{r.Role, r.Label}
+	ignore := e.rule(pool[0]).ignore // of their label
+	if l.index[key] == nil {
+		l.index[key] = map[string][]int32{}
+		for _, i := range pool {
+			says := e.says(e.fetch(i), ignore)
+			l.index[key][says] = append(l.index[key][says], i)
+		}
+	}
+	return l.index[key][e.says(raw, ignore)]
+}
+
+// says returns a frame less ids and what may differ, in one order of keys.
+func (e *engine) says(raw []byte, ignore dialect.Paths) string {
+	var edits []edit
+	for _, slot := range e.s.dialect.Slots(store.In, raw) {
+		edits = append(edits, edit{slot.Start, slot.End, "null"})
+	}
+	for _, s := range e.s.dialect.Volatile(store.In, raw).Join(ignore).Find(raw) {
+		edits = append(edits, edit{s.Start, s.End, "null"})
+	}
+	end := 0
+	edits = slices.DeleteFunc(sorted(edits), func(x edit) bool {
+		inside := x.start < end
+		end = max(end, x.end)
+		return inside
+	})
+	bare := apply(raw, edits)
+	var v any
+	d := json.NewDecoder(bytes.NewReader(bare))
+	d.UseNumber()
+	if d.Decode(&v) == nil {
+		if b, err := json.Marshal(v); err == nil {
+			bare = b
+		}
+	}
+	return string(bare)
 }
 
 // play is one request being answered.
@@ -74,39 +122,50 @@ func (e *engine) lookedAnswer(raw []byte, r *dialect.Reading) {
 }
 
 func (e *engine) lookedRequest(raw []byte, r *dialect.Reading) {
-	var best, nearest int32
-	var bestFit, nearestFit fit
-	for _, i := range e.poolOf(r) {
-		if !e.fits(i, r) {
-			continue
-		}
-		f := e.compare(i, raw)
-		least := e.rule(i).least
-		if i == e.s.ins[0].item {
-			least = Kind // the handshake
-		}
-		if nearest == 0 || f.level > nearestFit.level || f.level == nearestFit.level && len(f.differences) < len(nearestFit.differences) {
-			nearest, nearestFit = i, f
-		}
-		if f.level >= least && e.prefers(i, f, best, bestFit) {
-			best, bestFit = i, f
-		}
+	pool := e.poolOf(r)
+	c := e.lookAmong(e.lookup.alike(e, pool, raw, r), raw, r)
+	if c.best == 0 {
+		c = e.lookAmong(pool, raw, r)
 	}
-	if best == 0 {
-		e.refuse(raw, e.verdict.refused(e, nearest, raw, r, nearestFit.differences))
+	if c.best == 0 {
+		e.refuse(raw, e.verdict.refused(e, c.nearest, raw, r, c.nearestFit.differences))
 		return
 	}
+	best := c.best
 	if e.lookup.used[best] > 0 && e.lookup.exhausted == ExhaustedFail {
 		e.refuse(raw, e.verdict.refused(e, 0, raw, r, nil))
 		return
 	}
+	raw = e.inOrder(best, raw, r)
 	e.lookup.used[best]++
-	e.verdict.inexact(e, best, raw, r, bestFit)
+	e.verdict.inexact(e, best, raw, r, c.fit)
 	e.done[best] = false // it may be sent again
 	from := e.now.epoch
-	e.match(best, raw, r, bestFit)
+	e.match(best, raw, r, c.fit)
 	p := &play{request: best, binds: slices.Clone(e.log.upTo(from, e.now.epoch)), items: e.belongings(best)}
 	e.play(p)
+}
+
+// lookAmong chooses among recorded requests.
+func (e *engine) lookAmong(list []int32, raw []byte, r *dialect.Reading) choice {
+	var c choice
+	for _, i := range list {
+		if !e.fits(i, r) {
+			continue
+		}
+		f := e.compare(i, e.inOrder(i, raw, r))
+		least := e.rule(i).least
+		if i == e.s.ins[0].item {
+			least = Kind // the handshake
+		}
+		if c.nearest == 0 || f.level > c.nearestFit.level || f.level == c.nearestFit.level && len(f.differences) < len(c.nearestFit.differences) {
+			c.nearest, c.nearestFit = i, f
+		}
+		if f.level >= least && e.prefers(i, f, c.best, c.fit) {
+			c.best, c.fit = i, f
+		}
+	}
+	return c
 }
 
 func (e *engine) poolOf(r *dialect.Reading) []int32 {
@@ -135,11 +194,13 @@ func (e *engine) prefers(i int32, f fit, best int32, bestFit fit) bool {
 func (e *engine) belongings(r int32) []int32 {
 	o := e.s.items[r].pair
 	var list []int32
-	for _, i := range e.s.lanes[e.s.items[r].lane].outs {
-		switch {
-		case i <= r || i == o || o != 0 && i > o:
-		case e.s.items[i].flags&fX == 0: // the response to another request
-		default:
+	outs := e.s.lanes[e.s.items[r].lane].outs
+	at, _ := slices.BinarySearch(outs, r+1)
+	for _, i := range outs[at:] {
+		if o != 0 && i >= o {
+			break
+		}
+		if e.s.items[i].flags&fX != 0 { // else the response to another request
 			list = append(list, i)
 		}
 	}

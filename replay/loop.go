@@ -29,6 +29,9 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 	}
 	closed, stalled := false, false
 	for {
+		if p.reach() && wait != nil {
+			restart() // that took time in which the client was not heard
+		}
 		p.tell()
 		idle, failed, broken := p.w.state()
 		if broken != nil {
@@ -51,9 +54,7 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 			}
 			select {
 			case sig := <-p.o.Signals:
-				p.ended = signalName(sig)
-				p.w.push(p.e.signal(p.ended))
-				p.flush(flushAfterSignal)
+				p.signalled(sig)
 			default:
 			}
 			return nil
@@ -62,24 +63,12 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 		case a := <-arrivals:
 			stalled = false
 			restart()
-			switch {
-			case a.eof:
+			if p.take(a); a.eof {
 				closed, arrivals, wait = true, nil, nil
-				p.w.push(p.e.eof())
-			default:
-				known := len(p.v.diverge)
-				out := p.e.frame(a.frame)
-				if p.reporter != nil && (p.e.finished() || len(p.v.diverge) > known) {
-					p.reporter.sync(p.report("running"))
-					p.reported = time.Now()
-				}
-				p.w.push(out)
 			}
-			p.dirty = true
 		case sig := <-p.o.Signals:
-			p.ended = signalName(sig)
-			p.w.push(p.e.signal(p.ended))
-			p.flush(flushAfterSignal)
+			p.sentBefore(arrivals)
+			p.signalled(sig)
 			return nil
 		case <-done:
 			p.ended = "INT"
@@ -110,6 +99,70 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 	}
 }
 
+// reach makes the script as long as it must be for what the client does next, and
+// reports whether there was something to do.
+func (p *player) reach() (grown bool) {
+	for !p.e.farEnough() {
+		p.w.push(p.e.reach())
+		grown = true
+	}
+	return grown
+}
+
+// take hands what came from the client to the engine.
+func (p *player) take(a arrival) {
+	p.dirty = true
+	p.reach()
+	if a.eof {
+		p.w.push(p.e.eof())
+		return
+	}
+	known := len(p.v.diverge)
+	out := p.e.frame(a.frame)
+	if p.reporter != nil && (p.e.finished() || len(p.v.diverge) > known) {
+		p.reporter.sync(p.report("running"))
+		p.reported = time.Now()
+	}
+	p.w.push(out)
+}
+
+// signalled ends the replay as the client's signal does.
+func (p *player) signalled(sig os.Signal) {
+	p.ended = signalName(sig)
+	p.w.push(p.e.signal(p.ended))
+	p.flush(flushAfterSignal)
+}
+
+// How long the reader must have nothing to read until it is believed that the
+// client sent nothing more before its signal, and how long a client that goes on
+// after it is listened to.
+const (
+	quietAfterSignal = 5 * time.Millisecond
+	busyAfterSignal  = 200 * time.Millisecond
+)
+
+// sentBefore takes what the client sent before its signal. A client that writes
+// its last frame and sends TERM in one go does both before we see either.
+func (p *player) sentBefore(arrivals <-chan arrival) {
+	if arrivals == nil {
+		return
+	}
+	const step = time.Millisecond
+	for quiet, waited := time.Duration(0), time.Duration(0); quiet < quietAfterSignal && waited < busyAfterSignal; waited += step {
+		select {
+		case a := <-arrivals:
+			quiet = 0
+			if p.take(a); a.eof {
+				return
+			}
+		case <-time.After(step):
+			if quiet += step; !p.in.empty() {
+				quiet = 0
+			}
+		}
+	}
+}
+
 // flush waits until all is written, but no longer than limit.
 func (p *player) flush(limit time.Duration) {
 	end := time.After(limit)
@@ -127,6 +180,7 @@ func (p *player) flush(limit time.Duration) {
 
 // verdict closes the reports and says how to leave.
 func (p *player) verdict() error {
+	p.e.rest()
 	_, failed, _ := p.w.state()
 	p.v.close(p.e, failed != nil)
 	p.judgeFaults()
@@ -137,12 +191,12 @@ func (p *player) verdict() error {
 			return fmt.Errorf("updating %s: %w", p.o.File, err)
 		}
 		p.v.noted(Entry{Kind: Updated, Message: "updated " + where})
-		p.side.write([]byte(fmt.Sprintf("agentrec: %d changed frames written to %s\n", len(p.e.changed), where)))
+		p.say(fmt.Sprintf("agentrec: %d changed frames written to %s\n", len(p.e.changed), where))
 	}
 	r := p.report("done")
-	p.side.write([]byte(summary(r, p.v.quiet-maxLoud)))
+	p.say(summary(r, p.v.quiet-maxLoud))
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
-		p.side.write([]byte(annotations(r)))
+		p.say(annotations(r))
 	}
 	p.side.close()
 	if p.reporter != nil {
@@ -209,7 +263,7 @@ func (p *player) report(state string) *Report {
 		r.Dialect, r.Exit = s.dialect.Name(), s.exit
 		r.In = ReportCount{len(s.ins), p.v.matched}
 		r.Out = ReportCount{s.outs, s.outs - p.e.left}
-		if state == "running" && !p.o.AllowUnsent && !p.o.Lookup && p.v.matched < len(s.ins) {
+		if state == "running" && !p.o.AllowUnsent && !p.o.Lookup && (p.v.matched < len(s.ins) || !s.whole) {
 			r.Verdict = "fail"
 		}
 	} else {

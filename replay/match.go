@@ -2,7 +2,9 @@ package replay
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
+	"slices"
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/transcript"
@@ -72,6 +74,9 @@ func (e *engine) frame(raw []byte) []outgoing {
 // it says.
 func (e *engine) answer(raw []byte, r *dialect.Reading) {
 	links := e.pairer.Next(e.frames, store.In, r)
+	if len(links) == 0 || slices.ContainsFunc(links, func(l transcript.Link) bool { return !e.hasPair(int32(l.Request.Seq)) }) {
+		e.rest() // the answer may come later in the recording
+	}
 	if len(links) == 0 {
 		if i := e.first(r, func(i int32) bool { return e.s.items[i].pair == 0 }); i != 0 {
 			e.take(i, raw, r)
@@ -85,8 +90,10 @@ func (e *engine) answer(raw []byte, r *dialect.Reading) {
 		a := e.s.items[l.Request.Seq].pair
 		switch {
 		case a == taken && a != 0:
-		case a == 0 || e.done[a]:
-			e.verdict.note(e, "answered", "the recording has no answer to this request of the agent", r)
+		case a == 0:
+			e.verdict.note(e, Answered, "the recording has no answer to this request of the agent", r)
+		case e.done[a]:
+			e.verdict.note(e, Answered, fmt.Sprintf("answers a request of the agent that frame %d answers together with others", e.s.items[a].seq), r)
 		default:
 			taken = a
 			e.take(a, raw, r)
@@ -97,6 +104,7 @@ func (e *engine) answer(raw []byte, r *dialect.Reading) {
 // take matches a live frame that cannot be refused with the recorded frame i;
 // what differs is a divergence.
 func (e *engine) take(i int32, raw []byte, r *dialect.Reading) {
+	raw = e.inOrder(i, raw, r)
 	fit := e.compare(i, raw)
 	if fit.level < e.rule(i).least {
 		e.verdict.differs(e, i, raw, r, fit.differences)
@@ -117,37 +125,21 @@ type fit struct {
 // ask matches a request, notification, cancel or raw frame with the best of the
 // recorded frames of its kind that are left.
 func (e *engine) ask(raw []byte, r *dialect.Reading) {
-	var best, nearest int32
-	var bestFit, nearestFit fit
-	bestBehind := false
-	budget := maxCandidates
-	e.candidates(r, func(i int32) bool {
-		f := e.compare(i, raw)
-		if nearest == 0 || f.level > nearestFit.level || f.level == nearestFit.level && len(f.differences) < len(nearestFit.differences) {
-			nearest, nearestFit = i, f
-		}
-		if f.level >= e.rule(i).least {
-			behind := e.behind(i)
-			if best == 0 || better(f, behind, bestFit, bestBehind) {
-				best, bestFit, bestBehind = i, f, behind
-			}
-			if f.level == Exact && f.strange == 0 && !behind {
-				return false
-			}
-			budget = min(budget, moreWhenFound)
-		}
-		budget--
-		return budget > 0
-	})
+	c := e.choose(raw, r)
+	if !c.sure && !e.s.whole {
+		e.rest() // there may be a better one
+		c = e.choose(raw, r)
+	}
 	switch {
-	case best != 0:
-		if bestBehind {
-			e.verdict.early(e, best, r)
+	case c.best != 0:
+		if c.behind {
+			e.verdict.early(e, c.best, r)
 		}
-		e.verdict.inexact(e, best, raw, r, bestFit)
-		e.match(best, raw, r, bestFit)
+		raw = e.inOrder(c.best, raw, r)
+		e.verdict.inexact(e, c.best, raw, r, c.fit)
+		e.match(c.best, raw, r, c.fit)
 	case r.Role == dialect.Request || r.Role == dialect.Cancel && (r.ID != "" || r.Key != ""):
-		refused := e.verdict.refused(e, nearest, raw, r, nearestFit.differences)
+		refused := e.verdict.refused(e, c.nearest, raw, r, c.nearestFit.differences)
 		e.refuse(raw, refused)
 	default:
 		if i := e.first(r, nil); i != 0 {
@@ -156,6 +148,39 @@ func (e *engine) ask(raw []byte, r *dialect.Reading) {
 		}
 		e.verdict.extra(e, raw, r)
 	}
+}
+
+// choice is which recorded frame a live one is taken for, and which one it is
+// nearest to.
+type choice struct {
+	best, nearest   int32
+	fit, nearestFit fit
+	behind          bool // best stands behind an act that has not been sent
+	sure            bool // no later frame can be better
+}
+
+func (e *engine) choose(raw []byte, r *dialect.Reading) choice {
+	var c choice
+	budget := maxCandidates
+	e.candidates(r, func(i int32) bool {
+		f := e.compare(i, e.inOrder(i, raw, r))
+		if c.nearest == 0 || f.level > c.nearestFit.level || f.level == c.nearestFit.level && len(f.differences) < len(c.nearestFit.differences) {
+			c.nearest, c.nearestFit = i, f
+		}
+		if f.level >= e.rule(i).least {
+			behind := e.behind(i)
+			if c.best == 0 || better(f, behind, c.fit, c.behind) {
+				c.best, c.fit, c.behind = i, f, behind
+			}
+			if c.sure = f.level == Exact && f.strange == 0 && !behind; c.sure {
+				return false
+			}
+			budget = min(budget, moreWhenFound)
+		}
+		budget--
+		return budget > 0
+	})
+	return c
 }
 
 // better reports whether a later candidate beats the best so far: by level, then
@@ -263,9 +288,11 @@ func (e *engine) compare(i int32, live []byte) fit {
 	out := fit{tokens: map[string]string{}}
 	loose := wild.Join(e.s.dialect.Volatile(store.In, recorded)).Join(rule.ignore)
 	out.differences = transcript.Compare(expected, live, loose, func(_ []string, a, b string) bool { return e.accept(&out, rule.values, a, b) })
-	for _, d := range transcript.Compare(recorded, live, dialect.Paths{}, nil) {
-		if !values.Empty() && values.Match(splitPath(d.Path)) {
-			out.strange++
+	if !values.Empty() {
+		for _, d := range transcript.Compare(recorded, live, dialect.Paths{}, nil) {
+			if values.Match(splitPath(d.Path)) {
+				out.strange++
+			}
 		}
 	}
 	if d, ok := e.means(i, recorded, live); !ok {
@@ -393,14 +420,8 @@ func (e *engine) match(i int32, raw []byte, r *dialect.Reading, f fit) {
 			e.unconvs[live] = conv
 		}
 	}
-	if it := &e.s.items[i]; r.Role == dialect.Request || it.role == dialect.Request {
-		switch {
-		case it.pair != 0 && !e.done[it.pair]:
-			e.live[i] = raw
-		case it.pair == 0 && e.s.cut && len(e.s.cancels[i]) == 0 && it.flags&fSwallowed == 0:
-			e.live[i] = raw
-			e.ending = append(e.ending, i)
-		}
+	if r.Role == dialect.Request || e.s.items[i].role == dialect.Request {
+		e.owe(i, raw)
 	}
 	e.meet(i)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/transcript"
@@ -85,13 +86,13 @@ func (m *mirror) live(text string) string {
 // one redacted secret from another, and where the model was to be found.
 func plain(text string) string {
 	if strings.Contains(text, "/r/") {
-		text = frontForm.ReplaceAllString(text, "<model>")
+		text = frontForm().ReplaceAllString(text, "<model>")
 	}
-	return tokenForm.ReplaceAllString(text, "<redacted>")
+	return tokenForm().ReplaceAllString(text, "<redacted>")
 }
 
 // frontForm is the address that an agent gets for its model's; see llm.Front.
-var frontForm = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/r/[0-9a-f]{32}`)
+var frontForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/r/[0-9a-f]{32}`) })
 
 // unknown declines a request that the recording does not hold.
 func (m *mirror) unknown(raw []byte, r *dialect.Reading) {

@@ -35,7 +35,7 @@ func newMirror(ctx context.Context, s *store.Session, d *dialect.Dialect, until 
 		builder: newBuilder(d, nil, 0), outs: map[int32]heard{}, firsts: map[string]int32{},
 		mint: map[string]bool{}, wanted: map[string]bool{}, count: map[string]int{}, names: map[int32]question{}, asks: map[int32]bool{},
 	}
-	err := b.session(ctx, s, func(f store.Frame, _ bool) {
+	err := b.session(ctx, s, func(f store.Frame) {
 		if until == 0 || f.Seq < until {
 			b.see(int32(len(b.s.items)), f)
 		}

@@ -24,10 +24,17 @@ func recordMode(flag string) (string, error) {
 	default:
 		return "", fmt.Errorf("%s %q is not known; use once, always or never", from, mode)
 	}
-	if os.Getenv("CI") != "" && os.Getenv("CI") != "false" {
+	if inCI() {
 		return "never", nil
 	}
 	return mode, nil
+}
+
+// inCI reports whether this is a run of continuous integration, whose services
+// set CI.
+func inCI() bool {
+	v := os.Getenv("CI")
+	return v != "" && v != "false"
 }
 
 // recorded records FILE from the command argv when the mode asks for it, and
@@ -50,7 +57,11 @@ func recorded(ctx context.Context, file, flag string, argv []string, record Reco
 	}
 	switch {
 	case mode == "never" && missing:
-		return false, fmt.Errorf("%w: %s does not exist and nothing is recorded here (CI or --record never); record it first", store.ErrUnusable, file)
+		why := "--record never"
+		if inCI() {
+			why = "CI is set"
+		}
+		return false, fmt.Errorf("%w: %s does not exist and nothing is recorded here (%s); run this once where it may be recorded and keep the file with the tests", store.ErrUnusable, file, why)
 	case mode == "never", mode == "once" && !missing:
 		return false, nil
 	case record == nil:

@@ -1,6 +1,11 @@
 package replay
 
-import "golang.org/x/sys/unix"
+import (
+	"io"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // unread returns how many bytes of a pipe or a socket its reader has not taken
 // yet (of a socket: at least one while it has not); not ok when fd is neither,
@@ -19,4 +24,19 @@ func unread(fd uintptr) (int, bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// pending reports whether r is a pipe, socket or file with bytes to read.
+func pending(r io.Reader) bool {
+	c, ok := r.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	n := 0
+	failed := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	return failed == nil && err == nil && n > 0
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"agentrec/internal/dialect"
@@ -16,29 +19,21 @@ import (
 
 // prepare makes the script. What waits for nothing goes out meanwhile.
 func (p *player) prepare() error {
-	d, err := p.dialect()
-	if err != nil {
-		return err
-	}
 	binds, err := p.binds()
 	if err != nil {
 		return err
 	}
-	greeting := len(binds) == 0 && p.o.Pace == 0 && len(p.o.Faults) == 0 && !p.o.Lookup
-	sent, size := 0, 0
+	greeted, err := p.greet(binds)
+	if err != nil {
+		return err
+	}
+	d, err := p.dialect()
+	if err != nil {
+		return err
+	}
 	var gaps []time.Duration
 	var last time.Duration
-	b, err := p.build(d, func(f store.Frame, ending bool) {
-		if sent < p.o.greeted {
-			sent++
-			return
-		}
-		greeting = greeting && f.Stream == store.Out && !ending && f.Raw != nil && size < writeSize
-		if greeting {
-			p.w.push([]outgoing{{other: &other{raw: append(append([]byte(nil), f.Raw...), f.Term.Bytes()...)}}})
-			sent++
-			size += len(f.Raw)
-		}
+	s, grow, err := p.script(d, func(f store.Frame) {
 		if p.o.Pace > 0 {
 			gaps = append(gaps, f.Time-last)
 			last = f.Time
@@ -47,20 +42,17 @@ func (p *player) prepare() error {
 	if err != nil {
 		return err
 	}
-	s := b.finish(p.session.State)
-	r, err := p.redactor(d)
-	if err != nil {
-		return err
-	}
+	secrets := p.redactor(d)
 	p.e = newEngine(s, p.matching, p.v, p.fetcher())
+	p.e.grow = grow
 	for _, n := range binds {
 		p.e.addBinding(n)
 	}
 	p.strangers(s)
-	p.v.mask = masker(r)
-	p.v.loud = func(n Entry) { p.side.write([]byte(human(n))) }
+	p.v.mask = func(live string, whole bool) string { return masker(secrets())(live, whole) }
+	p.v.loud = func(n Entry) { p.say(human(n)) }
 	p.w.push([]outgoing{{other: &other{begin: func(w *writer) {
-		w.script, w.view, w.skip = s, newView(&p.e.log), sent
+		w.script, w.view, w.greeted = s, newView(&p.e.log), greeted
 		if len(p.o.Faults) > 0 {
 			w.faulty = p.faulty(d)
 		}
@@ -78,23 +70,64 @@ func (p *player) prepare() error {
 	return nil
 }
 
-// redactor returns what knows secrets: their places and shapes, and the values
-// of secret-looking variables. With the recording's key, which only a database
+// greet sends what the agent says before all else: that waits for nothing, so not
+// for the script either, nor for the table to read it by. It returns the seq of the
+// last frame of the agent that has been sent.
+func (p *player) greet(binds []binding) (int64, error) {
+	last := p.o.greeted
+	if p.o.Pace > 0 || len(p.o.Faults) > 0 || p.o.Lookup {
+		return last, nil
+	}
+	events, err := p.session.Events(p.data)
+	if err != nil {
+		return last, fmt.Errorf("reading the session's events: %w", err)
+	}
+	until := int64(maxOpening)
+	if i := slices.IndexFunc(events, isGate); i >= 0 {
+		until = min(until, events[i].After)
+	}
+	if until < 1 {
+		return last, nil
+	}
+	start := startView(binds)
+	size := 0
+	for f, err := range p.session.Frames(p.data, 1, until) {
+		if err != nil {
+			return last, fmt.Errorf("reading the session's frames: %w", err)
+		}
+		if f.Stream != store.Out || f.Raw == nil || size >= writeSize {
+			break
+		}
+		if f.Seq > p.o.greeted {
+			p.w.push([]outgoing{{other: &other{raw: start.greeting(f)}}})
+			last = f.Seq
+			size += len(f.Raw)
+		}
+	}
+	return last, nil
+}
+
+// redactor returns what makes, when it is first asked for, what knows secrets:
+// their places and shapes, and the values of secret-looking variables. A replay in
+// which nothing differs needs none. With the recording's key, which only a database
 // has, live secrets are told by their tokens.
-func (p *player) redactor(d *dialect.Dialect) (*redact.Redactor, error) {
+func (p *player) redactor(d *dialect.Dialect) func() *redact.Redactor {
 	key, err := p.db.Secret(p.data)
 	if err != nil {
 		key = nil // a token then fits any value, as in a text file
 	}
-	r, err := redact.New(redact.Options{Key: key, Environ: os.Environ()})
-	if err != nil {
-		return nil, err
-	}
-	r.SetDialect(d)
+	secrets := sync.OnceValue(func() *redact.Redactor {
+		r, err := redact.New(redact.Options{Key: key, Environ: os.Environ()})
+		if err != nil {
+			panic("replay: " + err.Error()) // only the rules of a user can be wrong, and there are none
+		}
+		r.SetDialect(d)
+		return r
+	})
 	if len(key) > 0 {
-		p.matching.token = r.Token
+		p.matching.token = func(kind string, secret []byte) string { return secrets().Token(kind, secret) }
 	}
-	return r, nil
+	return secrets
 }
 
 // masker returns what hides secrets in the live side of reports.
@@ -113,11 +146,14 @@ func (p *player) faulty(d *dialect.Dialect) *faulty {
 	x := newFaulty(p.o.Faults, p.o.Seed)
 	x.label = func(raw []byte) string { return d.Read(store.Out, raw).Label }
 	x.report = func(f Fault, seq int64) {
-		p.side.write([]byte(fmt.Sprintf("agentrec: fault %s at frame %d\n", f, seq)))
+		p.say(fmt.Sprintf("agentrec: fault %s at frame %d\n", f, seq))
 		p.w.happened(f, seq)
 	}
 	x.close = func() {
-		if c, ok := p.o.Stdout.(io.Closer); ok {
+		switch c := p.o.Stdout.(type) {
+		case interface{ CloseWrite() error }: // a socket, of which only our side ends
+			c.CloseWrite()
+		case io.Closer:
 			c.Close()
 		}
 	}
@@ -125,15 +161,40 @@ func (p *player) faulty(d *dialect.Dialect) *faulty {
 	return x
 }
 
+// script makes the script, or its beginning and what makes it longer.
+func (p *player) script(d *dialect.Dialect, each func(store.Frame)) (*script, func(all bool) error, error) {
+	if p.o.Pace > 0 || !p.o.grows(d) { // recorded gaps are looked up by the writer
+		b, err := p.build(d, each)
+		if err != nil {
+			return nil, nil, err
+		}
+		return b.finish(p.session.State), nil, nil
+	}
+	events, err := p.session.Events(p.data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the session's events: %w", err)
+	}
+	b := newBuilder(d, nil, p.session.Count())
+	b.s.cut = p.session.State != store.Closed
+	g := newGrowth(b, p.session.Count(), events, func(from, to int64) iter.Seq2[store.Frame, error] { return p.session.Frames(p.data, from, to) })
+	return b.s, func(all bool) error {
+		err := g.read(all)
+		if err != nil && p.problem == nil {
+			p.problem = err
+		}
+		return err
+	}, nil
+}
+
 // build reads the session into a builder. each sees every frame before it is
-// read; ending says that EOF or a signal was recorded before it.
-func (p *player) build(d *dialect.Dialect, each func(f store.Frame, ending bool)) (*builder, error) {
+// read.
+func (p *player) build(d *dialect.Dialect, each func(f store.Frame)) (*builder, error) {
 	b := newBuilder(d, p.o.Free, p.session.Count())
 	return b, b.session(p.data, p.session, each)
 }
 
 // session adds all of a session; each sees every frame before it is added.
-func (b *builder) session(ctx context.Context, s *store.Session, each func(f store.Frame, ending bool)) error {
+func (b *builder) session(ctx context.Context, s *store.Session, each func(f store.Frame)) error {
 	events, err := s.Events(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the session's events: %w", err)
@@ -146,7 +207,7 @@ func (b *builder) session(ctx context.Context, s *store.Session, each func(f sto
 			b.event(events[0])
 			events = events[1:]
 		}
-		each(f, len(b.s.ending) > 0)
+		each(f)
 		b.frame(f)
 	}
 	for _, e := range events {

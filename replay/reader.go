@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"sync/atomic"
 
 	"agentrec/store"
 )
@@ -17,6 +18,22 @@ type arrival struct {
 	eof   bool
 	err   error // why reading ended, nil at a plain end
 }
+
+// intake is the client's stream, of which it can be told whether all that was
+// sent has been taken.
+type intake struct {
+	r       io.Reader
+	reading atomic.Bool // a Read is under way
+}
+
+func (t *intake) Read(p []byte) (int, error) {
+	t.reading.Store(true)
+	defer t.reading.Store(false)
+	return t.r.Read(p)
+}
+
+// empty reports whether the reader waits for a client that has sent nothing more.
+func (t *intake) empty() bool { return t.reading.Load() && !pending(t.r) }
 
 // read splits the client's bytes into frames and hands them on until the end.
 // It is the one goroutine that may be left behind: a blocked read of stdin

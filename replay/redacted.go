@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"agentrec/internal/redact"
 	"agentrec/internal/transcript"
@@ -15,7 +16,7 @@ import (
 const redactedSpace = "redacted"
 
 // tokenForm is how a redacted value stands in a recording.
-var tokenForm = regexp.MustCompile(`<redacted:[A-Za-z0-9_.:\-]+>`)
+var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<redacted:[A-Za-z0-9_.:\-]+>`) })
 
 // tokener makes the token that stands for a secret in the recording.
 type tokener func(kind string, secret []byte) string
@@ -39,7 +40,7 @@ func (e *engine) redacted(f *fit, recorded, live string) bool {
 	if !quoted(live) || !quoted(recorded) {
 		return false
 	}
-	places := tokenForm.FindAllStringIndex(pattern, -1)
+	places := tokenForm().FindAllStringIndex(pattern, -1)
 	if len(places) == 0 {
 		return false
 	}

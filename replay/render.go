@@ -21,16 +21,43 @@ func (s *script) render(v *view, i int32, raw []byte) []byte {
 	if len(raw) == 0 || it.flags&fSlots == 0 && len(pairs) == 0 {
 		return raw
 	}
-	edits := s.slotEdits(v, i, raw)
+	return apply(raw, inText(pairs, raw, it.flags&fJSON != 0, s.slotEdits(v, i, raw)))
+}
+
+// rendered is render beside an engine that makes the script longer.
+func (s *script) rendered(v *view, i int32, raw []byte) []byte {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.render(v, i, raw)
+}
+
+// item is a frame's, beside an engine that makes the script longer.
+func (s *script) item(i int32) item {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.items[i]
+}
+
+// greeting returns a frame, with its terminator, that goes out before there is a
+// script: by then only what holds from the start can be replaced in it.
+func (v *view) greeting(f store.Frame) []byte {
+	raw := f.Raw
+	if pairs := v.pairs(f.Stream); len(pairs) > 0 {
+		raw = apply(raw, inText(pairs, raw, dialect.Valid(raw), nil))
+	}
+	return append(append([]byte(nil), raw...), f.Term.Bytes()...)
+}
+
+// inText adds the edits of distinctive values in the text of a frame to those
+// of its slots.
+func inText(pairs []textPair, raw []byte, isJSON bool, slots []edit) []edit {
 	switch {
 	case len(pairs) == 0:
-	case it.flags&fJSON == 0:
-		edits = texts(pairs, string(raw))
-	default:
-		edits = append(edits, literals(pairs, raw, edits)...)
-		edits = sorted(edits)
+		return slots
+	case !isJSON:
+		return texts(pairs, string(raw))
 	}
-	return apply(raw, edits)
+	return sorted(append(slots, literals(pairs, raw, slots)...))
 }
 
 // sorted brings edits into the order of their places.

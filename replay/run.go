@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"time"
 
 	"agentrec/internal/dialect"
@@ -18,6 +19,7 @@ import (
 type Options struct {
 	File    string // database or text form
 	Session string // number, name, id, "last" or AnySession; "" is the only one
+	Client  string // with AnySession: whose agents share out the sessions; "" is the parent process
 	Dialect string // instead of the recorded or detected one
 
 	Match       Level    // Content when None
@@ -44,7 +46,7 @@ type Options struct {
 	Stderr  io.Writer
 	Signals <-chan os.Signal // TERM, INT and HUP of the live client; may be nil
 
-	greeted    int        // frames of the session that have been sent already
+	greeted    int64      // frames of the agent up to this seq have been sent already
 	claims     string     // where sessions are claimed, see claims; "" for not at all
 	claimed    *tape.Held // the session, with AnySession
 	connection int        // number of the connection, 0 on stdio
@@ -114,6 +116,7 @@ type player struct {
 	db       *store.DB
 	data     context.Context
 	side     *sideWriter
+	in       *intake
 	w        *writer
 	e        *engine
 	v        *verdict
@@ -158,9 +161,10 @@ func newPlayer(data context.Context, o Options, s *store.Session) (*player, erro
 	return p, nil
 }
 
-// processName is what a report in a directory is called after.
+// processName is what a report in a directory is called after: processes of one
+// number may share a directory, in containers or one after the other.
 func processName(s *store.Session, connection int) string {
-	name := fmt.Sprintf("replay-%s-%d", s.UID, os.Getpid())
+	name := fmt.Sprintf("replay-%s-%d-%s", s.UID, os.Getpid(), strconv.FormatInt(time.Now().UnixMicro(), 36))
 	if connection > 0 {
 		name += fmt.Sprintf("-%d", connection)
 	}
@@ -175,7 +179,8 @@ func (p *player) play(ctx context.Context) error {
 	p.w = newWriter(p.o.Stdout, p.side, newPayloads(p.data, p.session))
 	stop := make(chan struct{})
 	arrivals := make(chan arrival)
-	go read(p.o.Stdin, arrivals, stop)
+	p.in = &intake{r: p.o.Stdin}
+	go read(p.in, arrivals, stop)
 	written := make(chan struct{})
 	go func() { defer close(written); p.w.run() }()
 

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"sync"
+
 	"agentrec/internal/dialect"
 	"agentrec/store"
 )
@@ -36,6 +38,10 @@ type script struct {
 	free    map[string]bool       // labels taken out of the gates
 
 	mirrored bool // the client is played, and the agent is live
+
+	mu    sync.RWMutex // held to add frames, and by others that read what render reads
+	known int32        // items before it have their conditions
+	whole bool         // there is no more
 }
 
 // item is one frame, or one event that gates. Fields that name items hold their

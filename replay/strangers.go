@@ -24,7 +24,7 @@ func (p *player) strangers(s *script) {
 		n := Entry{Kind: Stranger, Label: label, Message: fmt.Sprintf("%s %s: the recorded client sends no such frame; %s", flag, label, hint)}
 		if !slices.ContainsFunc(p.v.notes, func(old Entry) bool { return old.Message == n.Message }) {
 			p.v.noted(n)
-			p.side.write([]byte("agentrec: " + visible(n.Message) + "\n"))
+			p.say("agentrec: " + visible(n.Message) + "\n")
 		}
 	}
 	for _, label := range p.o.Free {

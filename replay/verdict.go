@@ -150,8 +150,10 @@ func (v *verdict) refused(e *engine, nearest int32, raw []byte, r *dialect.Readi
 			n.Message += ", which differs at " + place(d[0].Path)
 		}
 	case total > 0:
-		n.Message = fmt.Sprintf("%s was recorded %s and has now been sent once more", r.Label, times(total))
-		n.Accept = "--lookup"
+		n.Message, n.Nearest = e.onceMore(r, total)
+		if n.Nearest == 0 {
+			n.Accept = "--lookup --exhausted last"
+		}
 	default:
 		n.Message = r.Label + " is not in the recording"
 		if next := e.expected(); next != 0 {
@@ -169,7 +171,7 @@ func (v *verdict) extra(e *engine, raw []byte, r *dialect.Reading) {
 	case total > 0 && r.Role == dialect.Response && r.ID != "":
 		n.Message = fmt.Sprintf("%s answers id %.60s, which no open request of the agent has", r.Label, r.ID)
 	case total > 0:
-		n.Message = fmt.Sprintf("%s was recorded %s and has now been sent once more", r.Label, times(total))
+		n.Message, n.Nearest = e.onceMore(r, total)
 	default:
 		n.Message = r.Label + " is not in the recording"
 	}
@@ -178,10 +180,12 @@ func (v *verdict) extra(e *engine, raw []byte, r *dialect.Reading) {
 }
 
 func (v *verdict) stalled(e *engine, cause int32) {
-	n := Entry{Kind: Stalled, Seq: int64(e.s.items[cause].seq), Label: e.labelOf(cause), Holds: e.holds(cause)}
+	n := Entry{Kind: Stalled, Seq: int64(e.s.items[cause].seq), Label: e.labelOf(cause)}
+	holds := e.holds(cause)
+	n.Holds = e.seqs(holds)
 	n.Message = fmt.Sprintf("the client never sent %s%s; it last received %s", e.labelOf(cause), at(n.Seq), e.nameOut(e.last))
 	if len(n.Holds) > 0 {
-		n.Message += "; waiting for it: " + e.nameAll(n.Holds)
+		n.Message += "; waiting for it: " + e.nameAll(holds)
 	}
 	if e.s.items[cause].flags&fEvent == 0 {
 		n.Accept = "--free " + shellWord(n.Label) + " --allow-unsent" // the first alone if it comes later
@@ -212,16 +216,22 @@ func (v *verdict) close(e *engine, gone bool) {
 		if e.done[in.item] {
 			continue
 		}
-		n := Entry{Kind: Unsent, Seq: int64(e.s.items[in.item].seq), Label: e.s.labels[in.label], Holds: e.holds(in.item)}
+		if len(v.diverge) >= maxEntries && !v.allow && e.lookup == nil {
+			v.dropped++
+			v.quiet++
+			continue
+		}
+		holds := e.holds(in.item)
+		n := Entry{Kind: Unsent, Seq: int64(e.s.items[in.item].seq), Label: e.s.labels[in.label], Holds: e.seqs(holds)}
 		n.Message = fmt.Sprintf("the client did not send %s (frame %d)", n.Label, n.Seq)
-		if len(n.Holds) > 0 {
-			n.Message += "; waiting for it: " + e.nameAll(n.Holds)
+		if len(holds) > 0 {
+			n.Message += "; waiting for it: " + e.nameAll(holds)
 		}
 		n.Accept = "--allow-unsent"
-		if v.allow || e.lookup != nil {
-			v.noted(n)
-		} else {
+		if !v.allow && e.lookup == nil {
 			v.diverged(n)
+		} else if v.noted(n); len(v.notes) >= maxEntries {
+			break
 		}
 	}
 	if e.left > 0 && e.lookup == nil {
@@ -234,29 +244,34 @@ func (v *verdict) close(e *engine, gone bool) {
 
 // holds returns the out frames that wait for an item, at most three; its own
 // response goes without saying.
-func (e *engine) holds(i int32) []int64 {
-	var out []int64
+func (e *engine) holds(i int32) []int32 {
+	var out []int32
 	for w := e.watch[i]; w != 0; w = e.follow[w] {
-		if e.s.items[w].flags&fX == 0 && e.s.items[w].pair == i {
-			continue
+		if e.s.items[w].flags&fX != 0 || e.s.items[w].pair != i {
+			out = append(out, w)
 		}
-		out = append(out, int64(e.s.items[w].seq))
 	}
 	for _, w := range e.anyOf[i] {
 		if !e.done[w] {
-			out = append(out, int64(e.s.items[w].seq))
+			out = append(out, w)
 		}
 	}
 	slices.Sort(out)
 	return out[:min(3, len(out))]
 }
 
-func (e *engine) nameAll(seqs []int64) string {
-	var names []string
-	for i := range e.s.items {
-		if it := &e.s.items[i]; it.seq != 0 && slices.Contains(seqs, int64(it.seq)) {
-			names = append(names, e.nameOut(int32(i)))
-		}
+func (e *engine) seqs(items []int32) []int64 {
+	var out []int64
+	for _, i := range items {
+		out = append(out, int64(e.s.items[i].seq))
+	}
+	return out
+}
+
+func (e *engine) nameAll(items []int32) string {
+	names := make([]string, len(items))
+	for n, i := range items {
+		names[n] = e.nameOut(i)
 	}
 	return strings.Join(names, ", ")
 }
@@ -303,6 +318,18 @@ func (e *engine) recordedLike(r *dialect.Reading) int {
 	return 0
 }
 
+// onceMore says of a live frame whose like was recorded, total times, why none of
+// these can be it: all have been sent, or those that are left, of which the first
+// is returned, are of another conversation.
+func (e *engine) onceMore(r *dialect.Reading, total int) (message string, other int64) {
+	pool := e.pools[poolKey{r.Role, r.Label}]
+	if i := pool.next(0, int32(len(pool.items)), e.done); i != 0 && e.lookup == nil {
+		other = int64(e.s.items[i].seq)
+		return fmt.Sprintf("%s names the conversation %.60q, of which the recording holds no such frame that has not been sent; frame %d is of another", r.Label, conversation(r), other), other
+	}
+	return fmt.Sprintf("%s was recorded %s and has now been sent once more", r.Label, times(total)), 0
+}
+
 func times(n int) string {
 	if n == 1 {
 		return "once"
@@ -338,7 +365,7 @@ func accepts(d []transcript.Difference) string {
 	if len(paths) > 0 && len(paths) <= 3 && len(paths) == len(d) {
 		var flags []string
 		for _, one := range d {
-			flags = append(flags, "--ignore '"+one.Path+"'")
+			flags = append(flags, "--ignore '"+strings.ReplaceAll(one.Path, "'", `'\''`)+"'")
 		}
 		return strings.Join(flags, " ")
 	}

@@ -30,13 +30,13 @@ type writer struct {
 	idle   chan struct{}
 
 	// what follows belongs to run's goroutine
-	script *script
-	view   *view
-	skip   int // items that were sent before the script was made
-	pace   pace
-	faulty *faulty // nil for none
-	buf    []byte
-	sent   int64
+	script  *script
+	view    *view
+	greeted int64 // frames of the agent up to this seq were sent before the script was made
+	pace    pace
+	faulty  *faulty // nil for none
+	buf     []byte
+	sent    int64
 }
 
 func newWriter(out io.Writer, side *sideWriter, data *payloads) *writer {
@@ -132,8 +132,7 @@ func (w *writer) write(list []outgoing) {
 		if w.failed != nil || w.broken != nil || w.faulty != nil && w.faulty.over {
 			break
 		}
-		if w.skip > 0 && o.other == nil {
-			w.skip--
+		if o.other == nil && w.early(o.item) {
 			continue
 		}
 		if err := w.one(o); err != nil {
@@ -143,6 +142,12 @@ func (w *writer) write(list []outgoing) {
 		}
 	}
 	w.flush()
+}
+
+// early reports whether a frame was sent before the script was made.
+func (w *writer) early(i int32) bool {
+	it := w.script.item(i)
+	return it.stream == store.Out && int64(it.seq) <= w.greeted
 }
 
 // The bytes that are gathered before a write.
@@ -156,7 +161,7 @@ func (w *writer) one(o outgoing) error {
 		w.buf = append(w.buf, o.other.raw...)
 		return nil
 	}
-	it := &w.script.items[o.item]
+	it := w.script.item(o.item)
 	w.view.advance(int(o.epoch))
 	f, err := w.data.get(int64(it.seq))
 	if err != nil {
@@ -178,10 +183,10 @@ func (w *writer) one(o outgoing) error {
 		return w.giant(f)
 	}
 	if w.faulty != nil {
-		w.harm(f, w.script.render(w.view, o.item, f.Raw))
+		w.harm(f, w.script.rendered(w.view, o.item, f.Raw))
 		return nil
 	}
-	w.buf = append(append(w.buf, w.script.render(w.view, o.item, f.Raw)...), f.Term.Bytes()...)
+	w.buf = append(append(w.buf, w.script.rendered(w.view, o.item, f.Raw)...), f.Term.Bytes()...)
 	w.sent++
 	if len(w.buf) >= writeSize || w.pace.full() {
 		w.flush()
