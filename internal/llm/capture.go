@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,8 +41,23 @@ func (c *Capture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Host != r.URL.Host {
 		header = fields(http.Header{"Host": {r.Host}}, r.Header)
 	}
-	seen := c.tape.Exchange(tape.Request{Route: c.route, Proto: r.Proto, Method: r.Method, URL: r.URL.String(), Header: header})
-	(&relay{w: w, r: r, seen: seen}).run(c.transport)
+	l := &relay{w: w, r: r, plain: c.transport.cleartext.suits(r), header: header}
+	asked := tape.Request{Route: c.route, Proto: r.Proto, Method: r.Method, URL: r.URL.String(), Header: header}
+	var err error
+	if l.plain {
+		buffer := buffers.Get().(*[]byte)
+		defer buffers.Put(buffer)
+		n := 0
+		n, err = io.ReadFull(r.Body, (*buffer)[:r.ContentLength])
+		l.whole = (*buffer)[:n]
+		asked.Body = l.whole
+	}
+	l.seen = c.tape.Exchange(asked)
+	if err != nil {
+		l.left = true
+		l.failed(err, true)
+	}
+	l.run(c.transport)
 }
 
 // fields returns headers as a session keeps them: sorted by name, the order of

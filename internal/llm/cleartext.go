@@ -9,8 +9,9 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/textproto"
+	"net/url"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -49,49 +50,85 @@ func (p *cleartext) suits(r *http.Request) bool {
 	return proxy == nil && err == nil
 }
 
-// RoundTrip sends a request and returns its answer, whose body says with ready
-// whether a Read would return at once.
-func (p *cleartext) RoundTrip(r *http.Request) (*http.Response, error) {
-	l, err := p.line(r)
+// roundTrip sends the request of a relay, whose body is at hand, and returns its
+// answer, whose body says with ready whether a Read would return at once.
+func (p *cleartext) roundTrip(told *relay) (*http.Response, error) {
+	ctx := told.r.Context()
+	l, err := p.line(ctx, told.r.URL)
 	if err != nil {
 		return nil, err
 	}
-	trace := httptrace.ContextClientTrace(r.Context())
-	trace.GotConn(httptrace.GotConnInfo{})
-	stop := context.AfterFunc(r.Context(), func() { l.conn.SetDeadline(time.Unix(1, 0)) })
-	answer, err := l.ask(r, trace)
+	told.reached()
+	stop := context.AfterFunc(ctx, func() { l.conn.SetDeadline(time.Unix(1, 0)) })
+	answer, err := l.ask(told)
 	if err != nil {
 		stop()
 		l.conn.Close()
 		return nil, err
 	}
-	answer.Body = &reply{ReadCloser: answer.Body, lines: p, line: l, stop: stop, keep: !answer.Close && !r.Close, chunked: len(answer.TransferEncoding) > 0}
+	answer.Body = &reply{ReadCloser: answer.Body, lines: p, line: l, stop: stop, keep: !answer.Close, chunked: len(answer.TransferEncoding) > 0}
 	return answer, nil
 }
 
-func (l *line) ask(r *http.Request, trace *httptrace.ClientTrace) (*http.Response, error) {
-	if err := r.Write(l.w); err != nil {
-		return nil, err
-	}
+func (l *line) ask(told *relay) (*http.Response, error) {
+	l.write(told)
 	if err := l.w.Flush(); err != nil {
 		return nil, err
 	}
 	l.conn.left = longestHead
 	defer func() { l.conn.left = math.MaxInt64 }()
 	for {
-		answer, err := http.ReadResponse(l.r, r)
+		answer, err := http.ReadResponse(l.r, told.r)
 		if err != nil || answer.StatusCode >= 200 || answer.StatusCode == http.StatusSwitchingProtocols {
 			return answer, err
 		}
-		if err := trace.Got1xxResponse(answer.StatusCode, textproto.MIMEHeader(answer.Header)); err != nil {
+		if err := told.informed(answer.StatusCode, textproto.MIMEHeader(answer.Header)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// line returns a connection to the upstream of a request.
-func (p *cleartext) line(r *http.Request) (*line, error) {
-	addr := net.JoinHostPort(r.URL.Hostname(), port(r.URL))
+// write writes a request as it goes to its upstream, see relay.outgoing. What the
+// server has read needs no checks any more; an error is that of the next Flush.
+func (l *line) write(told *relay) {
+	r, w := told.r, l.w
+	w.WriteString(r.Method)
+	w.WriteByte(' ')
+	w.WriteString(r.URL.RequestURI())
+	w.WriteString(" HTTP/1.1\r\n")
+	field := func(name, value string) {
+		w.WriteString(name)
+		w.WriteString(": ")
+		w.WriteString(value)
+		w.WriteString("\r\n")
+	}
+	field("Host", r.Host)
+	counted := len(told.whole) > 0 || r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
+	for _, f := range told.header {
+		switch f.Name {
+		case "Host", "Accept-Encoding":
+		case "Content-Length":
+			counted = true
+		default:
+			if !told.between(f.Name) {
+				field(f.Name, f.Value)
+			}
+		}
+	}
+	if listed(r.Header["Te"], "trailers") {
+		field("Te", "trailers")
+	}
+	field("Accept-Encoding", "identity")
+	if counted {
+		field("Content-Length", strconv.Itoa(len(told.whole)))
+	}
+	w.WriteString("\r\n")
+	w.Write(told.whole)
+}
+
+// line returns a connection to an upstream.
+func (p *cleartext) line(ctx context.Context, u *url.URL) (*line, error) {
+	addr := net.JoinHostPort(u.Hostname(), port(u))
 	p.mu.Lock()
 	for n := len(p.idle[addr]); n > 0; n = len(p.idle[addr]) {
 		l := p.idle[addr][n-1]
@@ -103,7 +140,7 @@ func (p *cleartext) line(r *http.Request) (*line, error) {
 		l.conn.Close()
 	}
 	p.mu.Unlock()
-	dialled, err := dialer().DialContext(r.Context(), "tcp", addr)
+	dialled, err := dialer().DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}

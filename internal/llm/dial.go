@@ -61,17 +61,10 @@ func agentRoots() *x509.CertPool {
 	return roots
 }
 
-// transport is net/http's, with a shorter way for what needs no more.
+// transport is net/http's, beside a shorter way for what needs no more.
 type transport struct {
 	*http.Transport
 	cleartext cleartext
-}
-
-func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.cleartext.suits(r) {
-		return t.cleartext.RoundTrip(r)
-	}
-	return t.Transport.RoundTrip(r)
 }
 
 // close closes the connections that rest, and those in use once they would.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,11 @@ type relay struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	seen *tape.Exchange // nil when nothing is recorded
-	body *question      // nil when the request has none
+
+	plain  bool          // by the short way of an upstream in the clear
+	header []store.Field // then the header as it came
+	whole  []byte        // and the body, which has been read and recorded
+	body   *question     // else; nil when the request has none
 
 	mu        sync.Mutex
 	connected bool // the upstream was reached
@@ -35,13 +40,13 @@ type relay struct {
 // the upstream's was cut.
 func (l *relay) run(upstream *transport) {
 	defer l.stop()
-	out := l.outgoing()
-	if out.Body != nil {
-		// Without it the server would read all of the request before it
-		// answers.
-		http.NewResponseController(l.w).EnableFullDuplex()
+	var answer *http.Response
+	var err error
+	if l.plain {
+		answer, err = upstream.cleartext.roundTrip(l)
+	} else {
+		answer, err = upstream.RoundTrip(l.outgoing())
 	}
-	answer, err := upstream.RoundTrip(out)
 	l.mu.Lock()
 	l.answered = true
 	connected := l.connected
@@ -56,8 +61,8 @@ func (l *relay) run(upstream *transport) {
 		return
 	}
 	end, reason := l.answer(answer)
+	l.end(end, answer.Trailer, reason) // of a good end it is known already
 	if end != store.Done {
-		l.end(end, nil, reason)
 		panic(http.ErrAbortHandler)
 	}
 	h := l.w.Header()
@@ -204,6 +209,8 @@ func (l *relay) outgoing() *http.Request {
 		l.unread = true
 		l.body = &question{ReadCloser: r.Body, relay: l}
 		out.Body = l.body
+		// Without it the server would read all of the request before it answers.
+		http.NewResponseController(l.w).EnableFullDuplex()
 	}
 	return out.WithContext(httptrace.WithClientTrace(r.Context(), l.trace()))
 }
@@ -243,30 +250,33 @@ func (q *question) Close() error {
 	return q.ReadCloser.Close()
 }
 
-// trace passes on answers that come before the final one (1xx, RFC 9110, 15.2).
-// 100 is between us and either side.
+// trace has the transport tell what it meets on its way.
 func (l *relay) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.connected = true
-		},
-		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if code == http.StatusContinue || code == http.StatusSwitchingProtocols || l.answered {
-				return nil
-			}
-			h := l.w.Header()
-			for name, values := range header {
-				h[name] = values
-			}
-			l.w.WriteHeader(code)
-			clear(h)
-			return nil
-		},
+	return &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { l.reached() }, Got1xxResponse: l.informed}
+}
+
+// reached notes that the upstream was reached.
+func (l *relay) reached() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.connected = true
+}
+
+// informed passes on an answer that comes before the final one (1xx, RFC 9110,
+// 15.2). 100 is between us and either side.
+func (l *relay) informed(code int, header textproto.MIMEHeader) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if code == http.StatusContinue || code == http.StatusSwitchingProtocols || l.answered {
+		return nil
 	}
+	h := l.w.Header()
+	for name, values := range header {
+		h[name] = values
+	}
+	l.w.WriteHeader(code)
+	clear(h)
+	return nil
 }
 
 // head writes the beginning of the answer.
@@ -303,14 +313,27 @@ var hopByHop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-A
 
 // endToEnd leaves only the headers that go all the way.
 func endToEnd(h http.Header) {
-	for _, line := range h["Connection"] {
-		for name := range strings.SplitSeq(line, ",") {
-			if name = textproto.TrimString(name); name != "" {
-				h.Del(name)
-			}
-		}
+	for _, name := range named(h) {
+		h.Del(name)
 	}
 	for _, name := range hopByHop {
 		delete(h, name)
 	}
+}
+
+// named returns the headers that Connection names: they are between neighbours, too.
+func named(h http.Header) (names []string) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = textproto.TrimString(name); name != "" {
+				names = append(names, textproto.CanonicalMIMEHeaderKey(name))
+			}
+		}
+	}
+	return names
+}
+
+// between tells whether a header of the request is between neighbours.
+func (l *relay) between(name string) bool {
+	return slices.Contains(hopByHop, name) || slices.Contains(named(l.r.Header), name)
 }

@@ -3,6 +3,7 @@ package tape
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,30 @@ type told struct {
 	want store.Exchange
 }
 
+// What is told is what encoding/json would make of it, and would read.
+func TestTellingsAreJSON(t *testing.T) {
+	for _, list := range [][]store.Field{nil, {{Name: "A", Value: ""}}, {{Name: "A", Value: "\xff<&>\u2028"}, {Name: "", Value: "b\n"}}} {
+		var packed [][]byte
+		for _, f := range list {
+			packed = append(packed, []byte(f.Name), []byte(f.Value))
+		}
+		r := Request{Route: store.RouteBaseURL, Proto: "HTTP/1.1", Method: "POST", URL: "http://h/\xfe?<>", Header: list}
+		for _, c := range []struct {
+			got  []byte
+			want any
+		}{
+			{r.append(nil), exchangeBegin{r.Route, []byte(r.Proto), []byte(r.Method), []byte(r.URL), packed}},
+			{appendAnswer(nil, 429, list), exchangeAnswer{429, packed}},
+			{appendEnd(nil, store.Failed, list, "no route\xff", 7), exchangeEnd{store.Failed, packed, []byte("no route\xff"), 7}},
+			{appendEnd(nil, store.Done, list, "", 0), exchangeEnd{End: store.Done, Trailer: packed}},
+		} {
+			if want, err := json.Marshal(c.want); err != nil || string(c.got) != string(want) {
+				t.Errorf("%s, want %s, %v", c.got, want, err)
+			}
+		}
+	}
+}
+
 // converse tells a tape of many exchanges at once, between frames, and returns
 // what should be stored.
 func converse(t testing.TB, tape *Tape, r *rand.Rand, n int) []*told {
@@ -31,9 +56,12 @@ func converse(t testing.TB, tape *Tape, r *rand.Rand, n int) []*told {
 	frames := int64(0)
 	for range n {
 		if len(open) == 0 || r.IntN(5) == 0 {
-			req := Request{store.RouteMITM, "HTTP/2.0", "POST", fmt.Sprintf("https://h/%d", len(all)), []store.Field{{Name: "A", Value: "\xff"}, {Name: "B", Value: "2"}}}
+			req := Request{store.RouteMITM, "HTTP/2.0", "POST", fmt.Sprintf("https://h/%d", len(all)), []store.Field{{Name: "A", Value: "\xff"}, {Name: "B", Value: "2"}}, nil}
+			if len(all)%2 == 1 {
+				req.Body = []byte("begun")
+			}
 			o := &told{x: tape.Exchange(req)}
-			o.want = store.Exchange{After: frames, Route: req.Route, Proto: req.Proto, Method: req.Method, URL: req.URL, Header: req.Header}
+			o.want = store.Exchange{Body: req.Body, After: frames, Route: req.Route, Proto: req.Proto, Method: req.Method, URL: req.URL, Header: req.Header}
 			all, open = append(all, o), append(open, o)
 			continue
 		}
@@ -185,7 +213,7 @@ func TestSecretsOfExchangesStayOffTheDisk(t *testing.T) {
 	}
 	body := `{"say":"` + known + ` ` + secret + `"}`
 	x := tape.Exchange(Request{store.RouteBaseURL, "HTTP/1.1", "POST", "https://u:hunter2hunter2@h/v1?key=plainvalue1234", []store.Field{
-		{Name: "Authorization", Value: "Bearer " + secret}, {Name: "Content-Length", Value: fmt.Sprint(len(body))}}})
+		{Name: "Authorization", Value: "Bearer " + secret}, {Name: "Content-Length", Value: fmt.Sprint(len(body))}}, nil})
 	clean()
 	for i := range body {
 		x.Body([]byte(body[i : i+1]))

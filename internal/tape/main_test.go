@@ -42,7 +42,7 @@ func recordExchanges(db string) error {
 	open := map[*Exchange]*telling{}
 	for i := 0; ; {
 		for len(open) < 4 {
-			x := t.Exchange(Request{store.RouteDirect, "HTTP/1.1", "POST", fmt.Sprintf("http://h/%d", i), nil})
+			x := t.Exchange(Request{store.RouteDirect, "HTTP/1.1", "POST", fmt.Sprintf("http://h/%d", i), nil, nil})
 			x.Body([]byte("asked"))
 			x.Answer(200, nil)
 			open[x] = &telling{i: i}

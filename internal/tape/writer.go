@@ -42,6 +42,7 @@ type Tape struct {
 	lanes [kinds]*lane
 
 	exchanging sync.Mutex    // orders records of exchanges
+	together   []byte        // a buffer for several of them
 	exchanges  atomic.Uint64 // id of the last one
 
 	drained atomic.Int64 // offset up to which the database has it
