@@ -81,29 +81,41 @@ type readExchange struct {
 // error is returned with it.
 func (e *exchanges) fetch(ctx context.Context, numbers []int64) ([]readExchange, error) {
 	var out []readExchange
-	for _, number := range numbers {
-		if err := ctx.Err(); err != nil {
-			return out, err
+	for len(numbers) > 0 {
+		row := 1 // as many of the numbers follow each other
+		for row < len(numbers) && numbers[row] == numbers[0]+int64(row) {
+			row++
 		}
-		full, err := e.session.Exchange(ctx, number)
-		if err != nil {
-			return out, fmt.Errorf("reading exchange %d: %w", number, err)
-		}
-		x := readExchange{exchange: exchange{Head: headOnly(full), Told: llm.Read(full), Of: 1}, key: requestKey(&full)}
-		x.Messages = len(x.Told.Messages)
-		fresh := e.history.Next(x.Told)
-		if known := e.at(number); known != nil { // read again: what is new in it stays so
-			fresh = known.Fresh
-		}
-		for _, k := range fresh {
-			if k < x.Messages {
-				x.Fresh = append(x.Fresh, k)
+		last := numbers[row-1]
+		for full, err := range e.session.ExchangesFrom(ctx, numbers[0]) {
+			if err != nil {
+				return out, fmt.Errorf("reading exchanges from %d on: %w", numbers[0], err)
+			}
+			out = append(out, e.read(full))
+			if full.Number == last {
+				break
 			}
 		}
-		x.keep()
-		out = append(out, x)
+		numbers = numbers[row:]
 	}
 	return out, nil
+}
+
+// read takes from an exchange what views keep.
+func (e *exchanges) read(full store.Exchange) readExchange {
+	x := readExchange{exchange: exchange{Head: headOnly(full), Told: llm.Read(full), Of: 1}, key: requestKey(&full)}
+	x.Messages = len(x.Told.Messages)
+	fresh := e.history.Next(x.Told)
+	if known := e.at(full.Number); known != nil { // read again: what is new in it stays so
+		fresh = known.Fresh
+	}
+	for _, k := range fresh {
+		if k < x.Messages {
+			x.Fresh = append(x.Fresh, k)
+		}
+	}
+	x.keep()
+	return x
 }
 
 // take takes in what fetch read, and reports whether there was anything.
@@ -273,11 +285,9 @@ func (x *exchange) outcome() (string, tone) {
 	return status, toneGood
 }
 
-// cancelled reports whether the agent left before the answer was whole. Some
-// leave as soon as a stream has said that it is over: that is no cancel.
+// cancelled reports whether the agent left before the answer was whole.
 func (x *exchange) cancelled() bool {
-	over := x.Told.Streamed && !x.Told.Unfinished && x.Told.Finish != ""
-	return x.Head.End == store.Cancelled && !over
+	return llm.EndOf(&x.Head, &x.Told) == store.Cancelled
 }
 
 // failed reports whether an exchange is marked as one that went wrong.

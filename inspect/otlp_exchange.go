@@ -59,7 +59,7 @@ func (sp *spanner) exchange(x *store.Exchange) otlpSpan {
 	a.int("agentrec.exchange.number", x.Number)
 	a.int("agentrec.attempt", int64(max(x.Attempt, 1)))
 	switch {
-	case x.End == store.Cancelled:
+	case llm.EndOf(x, &r) == store.Cancelled:
 		a.bool("agentrec.cancelled", true)
 	case llm.Failed(x) || r.Error != "" || r.ErrorKind != "":
 		a.text("error.type", errorType(x, &r))

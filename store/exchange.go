@@ -124,13 +124,19 @@ func FieldOf(list []Field, name string) string {
 // Exchanges yields the exchanges in order of Number. It stops at the first
 // error, which it yields. One that a recording ended within is CutShort.
 func (s *Session) Exchanges(ctx context.Context) iter.Seq2[Exchange, error] {
-	return s.exchanges(ctx, true)
+	return s.exchanges(ctx, 1, true)
+}
+
+// ExchangesFrom is Exchanges from one with this number on. Several in a row are
+// read much cheaper so than one by one.
+func (s *Session) ExchangesFrom(ctx context.Context, number int64) iter.Seq2[Exchange, error] {
+	return s.exchanges(ctx, max(number, 1), true)
 }
 
 // ExchangeHeads is Exchanges without Body and without the Bytes of Pieces,
 // which have their times; it reads no bodies and is much cheaper.
 func (s *Session) ExchangeHeads(ctx context.Context) iter.Seq2[Exchange, error] {
-	return s.exchanges(ctx, false)
+	return s.exchanges(ctx, 1, false)
 }
 
 // Exchange returns one exchange, or ErrNotFound.

@@ -262,10 +262,10 @@ func (s *Session) exchange(ctx context.Context, number int64) (Exchange, error) 
 	return x.Exchange, nil
 }
 
-func (s *Session) exchanges(ctx context.Context, bodies bool) iter.Seq2[Exchange, error] {
+func (s *Session) exchanges(ctx context.Context, from int64, bodies bool) iter.Seq2[Exchange, error] {
 	return func(yield func(Exchange, error) bool) {
 		var known knownBodies
-		for number := int64(1); ; {
+		for number := from; ; {
 			var list []keptExchange
 			err := s.db.oneMoment(ctx, func(q queryer) (err error) {
 				most := headsAtOnce

@@ -195,3 +195,61 @@ func TestCaptureBrokenRequest(t *testing.T) {
 		upstream.Close()
 	}
 }
+
+// TestCaptureLeft has the agent leave when the stream has said that it is over,
+// as some SDKs do, before the connection says so.
+func TestCaptureLeft(t *testing.T) {
+	for text, end := range map[string]store.ExchangeEnd{"data: [DONE]\n\n": store.Done, "data: {\"delta\":\"[DONE]\"}\n\n": store.Cancelled} {
+		left := make(chan bool)
+		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, text)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			close(left)
+		}))
+		defer upstream.Close()
+		rec := newRecording(t, FrontOptions{Route: store.RouteBaseURL}, upstream.URL)
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, "POST", rec.base, strings.NewReader("q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client(t, &http.Transport{}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.ReadFull(answer.Body, make([]byte, len(text)))
+		cancel()
+		<-left
+		answer.Body.Close()
+		<-rec.front.running.shut()
+		if x := rec.end(t)[0]; x.End != end || received(x) != text || x.Error != "" {
+			t.Errorf("%q: stored: %+v", text, x)
+		}
+	}
+}
+
+func TestSaysOver(t *testing.T) {
+	for piece, want := range map[string]bool{
+		"data: [DONE]\n\n":           true,
+		"data:[DONE]\r\n\r\n":        true,
+		"data: {}\n\ndata: [DONE]\n": true,
+		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n":                             true,
+		"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{}}\n\n": true,
+		"{\"message\":{\"content\":\"\"},\"done\":true}\n":                                       true,
+		"": false, "\n\n": false,
+		"data: [DONE]":                           false, // more of the line may come
+		"data: [DON\n\n":                         false,
+		"[DONE]\n":                               false,
+		"{\"done\":false}\n":                     false,
+		"data: {\"done\":true}\n\n":              false,
+		"data: {\"text\":\"data: [DONE]\"}\n\n":  false,
+		"data: {\"type\":\"message_delta\"}\n\n": false,
+		"data: [DONE]\n\ndata: {\"type\":\"message_delta\"}\n": false,
+		strings.Repeat("[", 1<<20) + "\n":                      false,
+	} {
+		if got := saysOver([]byte(piece)); got != want {
+			t.Errorf("%.60q: %v", piece, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,8 +13,11 @@ import (
 	"sync"
 	"time"
 
+	"agentrec/internal/dialect"
 	"agentrec/internal/tape"
 	"agentrec/store"
+
+	"github.com/tidwall/gjson"
 )
 
 // relay is one request on its way to its upstream and back.
@@ -78,6 +82,7 @@ func (l *relay) answer(answer *http.Response) (store.ExchangeEnd, string) {
 	defer buffers.Put(buffer)
 	flusher, _ := l.w.(http.Flusher)
 	n, err := 0, error(nil)
+	last := 0 // how long the last piece is; it is in the buffer
 	if body, ok := answer.Body.(*reply); ok && body.ready() {
 		n, err = body.Read(*buffer) // goes with the head
 	}
@@ -91,8 +96,9 @@ func (l *relay) answer(answer *http.Response) (store.ExchangeEnd, string) {
 	}
 	for {
 		if n > 0 {
+			last = n
 			if _, err := l.w.Write((*buffer)[:n]); err != nil {
-				return l.broken(store.Cancelled, err)
+				return l.brokenAfter((*buffer)[:last], store.Cancelled, err)
 			}
 			flusher.Flush()
 		}
@@ -100,7 +106,7 @@ func (l *relay) answer(answer *http.Response) (store.ExchangeEnd, string) {
 			return store.Done, ""
 		}
 		if err != nil {
-			return l.broken(store.CutShort, err)
+			return l.brokenAfter((*buffer)[:last], store.CutShort, err)
 		}
 		n, err = answer.Body.Read(*buffer)
 		l.together(func() { l.tell((*buffer)[:n], err, answer) })
@@ -137,6 +143,16 @@ func (l *relay) broken(end store.ExchangeEnd, err error) (store.ExchangeEnd, str
 		return store.CutShort, cause.Error()
 	}
 	return store.Cancelled, ""
+}
+
+// brokenAfter is broken, of an answer that has come up to this piece. An agent that
+// leaves, or ends, when the stream has said that it is over has all of it.
+func (l *relay) brokenAfter(piece []byte, end store.ExchangeEnd, err error) (store.ExchangeEnd, string) {
+	end, reason := l.broken(end, err)
+	if (end == store.Cancelled || reason == errFrontClosed.Error()) && saysOver(piece) {
+		return store.Done, ""
+	}
+	return end, reason
 }
 
 // failed ends a request that has no answer. An agent whose upstream cannot be
@@ -336,4 +352,31 @@ func named(h http.Header) (names []string) {
 // between tells whether a header of the request is between neighbours.
 func (l *relay) between(name string) bool {
 	return slices.Contains(hopByHop, name) || slices.Contains(named(l.r.Header), name)
+}
+
+// saysOver tells whether the last piece of a stream ends with the event that is the
+// last on its wire: data: [DONE] of Chat Completions, message_stop of Messages, the
+// final response of Responses, the line of Ollama that is done.
+func saysOver(piece []byte) bool {
+	piece, whole := bytes.CutSuffix(bytes.ReplaceAll(piece, []byte("\r\n"), []byte("\n")), []byte("\n"))
+	if !whole {
+		return false
+	}
+	piece = bytes.TrimRight(piece, "\n")
+	last := piece[bytes.LastIndexByte(piece, '\n')+1:]
+	data, event := bytes.CutPrefix(last, []byte("data:"))
+	data = bytes.TrimSpace(data)
+	switch {
+	case event && string(data) == "[DONE]":
+		return true
+	case !dialect.Valid(data):
+		return false
+	case !event:
+		return gjson.GetBytes(data, "done").Type == gjson.True
+	}
+	switch gjson.GetBytes(data, "type").Str {
+	case "message_stop", "response.completed", "response.incomplete", "response.failed":
+		return true
+	}
+	return false
 }

@@ -107,6 +107,15 @@ func Failed(x *store.Exchange) bool {
 	return x.End == store.Failed || x.End == store.CutShort || x.Status >= 400
 }
 
+// EndOf returns how an exchange ended for its agent: one that leaves as soon as a
+// stream has said that it is over cancels nothing.
+func EndOf(x *store.Exchange, r *Reading) store.ExchangeEnd {
+	if x.End == store.Cancelled && r.Streamed && !r.Unfinished && r.Finish != "" {
+		return store.Done
+	}
+	return x.End
+}
+
 // Read reads an exchange. It never fails: what cannot be read is left out.
 func Read(x store.Exchange) Reading {
 	r := Reading{FirstByte: -1, FirstToken: -1, Took: -1}
