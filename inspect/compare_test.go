@@ -6,6 +6,7 @@ import (
 
 	"agentrec/internal/tape"
 	"agentrec/internal/transcript"
+	"agentrec/store"
 )
 
 func TestCompareItems(t *testing.T) {
@@ -58,9 +59,61 @@ func TestCompareItems(t *testing.T) {
 	}
 }
 
+// TestCompareExchanges: exchanges are paired by what they ask, wherever they went
+// and in any order.
+func TestCompareExchanges(t *testing.T) {
+	elsewhere := phiExchanges()
+	for i := range elsewhere {
+		elsewhere[i].URL = strings.Replace(elsewhere[i].URL, "https://api.openai.com", "http://127.0.0.1:4000", 1)
+	}
+	swapped := phiExchanges()
+	swapped[0], swapped[1] = swapped[1], swapped[0]
+	swapped[0].Number, swapped[1].Number = 1, 2
+	swapped[0].After, swapped[1].After = 0, 4
+	changed := phiExchanges()
+	changed[1].Body = []byte(strings.Replace(string(changed[1].Body), "Say hello", "Say goodbye", 1))
+	for name, c := range map[string]struct {
+		list        []store.Exchange
+		alone, left int    // rows of one side that are the same, and that are not
+		changed     string // where the one pair that is changed differs
+	}{
+		"elsewhere": {list: elsewhere}, "in another order": {list: swapped, alone: 4}, "a changed message": {list: changed, changed: "messages.1.content"},
+		"less": {list: phiExchanges()[:4], left: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := derivedFrom(t, recordTold(t, phiSteps, phiExchanges())), derivedFrom(t, recordTold(t, phiSteps, c.list))
+			list, err := compareItems(t.Context(), a, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone, left, where := 0, 0, ""
+			for _, p := range list {
+				switch {
+				case (p.a < 0 || p.b < 0) && p.same:
+					alone++
+				case p.a < 0 || p.b < 0:
+					left++
+				case !p.same && p.pair != nil:
+					where += p.pair.List[0].Path
+				case !p.same:
+					t.Errorf("items %d and %d differ", p.a, p.b)
+				}
+			}
+			if alone != c.alone || left != c.left || where != c.changed {
+				t.Errorf("%d alone, %d left over, changed at %q", alone, left, where)
+			}
+		})
+	}
+}
+
 func derived(t *testing.T, steps []step) *transcript.Transcript {
 	t.Helper()
-	db, err := tape.Open(t.Context(), record(t, "demo", steps))
+	return derivedFrom(t, record(t, "demo", steps))
+}
+
+func derivedFrom(t *testing.T, path string) *transcript.Transcript {
+	t.Helper()
+	db, err := tape.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

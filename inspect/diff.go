@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/llm"
 	"agentrec/internal/transcript"
 	"agentrec/store"
 )
@@ -89,26 +90,33 @@ func diff(ctx context.Context, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	options := transcript.DiffOptions{Ignore: o.Ignore, NoFrames: o.NoFrames}
+	options, asked := transcript.DiffOptions{Ignore: o.Ignore, NoFrames: o.NoFrames}, llm.PairOptions{Ignore: o.Ignore}
 	if o.From > 0 {
 		options.From = [2]int64{o.From, transcript.FrameAfter(tb, clientFrames(ta, o.From))}
+		asked.From = options.From
 	}
 	d, err := transcript.DiffSessions(ctx, ta, tb, options)
+	if err != nil {
+		return err
+	}
+	pairs, err := llm.PairSessions(ctx, a.Session, b.Session, asked)
 	if err != nil {
 		return err
 	}
 	p := newPrinter(o.Out, o.Color)
 	if o.JSON {
 		diffJSON(p, d)
+		pairsJSON(p, pairs)
 	} else {
-		for _, l := range diffLines(d) {
+		for _, l := range diffLines(d, pairs) {
 			p.line(l)
 		}
 	}
-	if err := p.finish(nil); err != nil || d.Differences == 0 {
+	n := d.Differences + llm.CountDifferences(pairs)
+	if err := p.finish(nil); err != nil || n == 0 {
 		return err
 	}
-	return Findings{Count: d.Differences}
+	return Findings{Count: n}
 }
 
 // clientFrames returns how many frames of the client stand before a frame.
@@ -165,7 +173,7 @@ func known(d time.Duration) *int64 {
 }
 
 // diffLines is the comparison for people.
-func diffLines(d *transcript.SessionDiff) []line {
+func diffLines(d *transcript.SessionDiff, pairs []llm.Pair) []line {
 	var out []line
 	turns := 0
 	for _, u := range d.Turns {
@@ -180,11 +188,15 @@ func diffLines(d *transcript.SessionDiff) []line {
 		out = append(out, turnHead(u))
 		out = append(out, turnLines(u)...)
 	}
-	sum := line{}.add(toneGood, "the same")
-	if d.Differences > 0 {
-		sum = line{}.add(toneError, count(d.Differences, "difference"))
+	out = append(out, pairLines(pairs)...)
+	sum, in := line{}.add(toneGood, "the same"), " in "+count(turns, "turn")
+	if n := d.Differences + llm.CountDifferences(pairs); n > 0 {
+		sum = line{}.add(toneError, count(n, "difference"))
 	}
-	return append(out, sum.add(toneDim, " in "+count(turns, "turn")))
+	if len(pairs) > 0 {
+		in += " and " + count(len(pairs), "exchange")
+	}
+	return append(out, sum.add(toneDim, in))
 }
 
 func turnHead(u transcript.TurnDiff) line {
@@ -237,16 +249,21 @@ func turnLines(u transcript.TurnDiff) []line {
 			continue
 		}
 		out = append(out, head.add(toneStrong, " "+where).add(toneDim, fmt.Sprintf("  #%d | #%d", i.SeqA, i.SeqB)))
-		from := 0
-		for from < len(i.A) && from < len(i.B) && i.A[from] == i.B[from] {
-			from++
-		}
-		out = append(out, changed("-", i.A, from), changed("+", i.B, from))
+		out = append(out, changes(i.A, i.B)...)
 	}
 	for _, l := range u.Labels {
 		out = append(out, line{}.add(tonePlain, "  ").add(toneCall, "frames").add(tonePlain, fmt.Sprintf(" %s  %d | %d", visibleCut(l.Label, 60), l.A, l.B)))
 	}
 	return out
+}
+
+// changes are both sides of a difference.
+func changes(a, b string) []line {
+	from := 0
+	for from < len(a) && from < len(b) && a[from] == b[from] {
+		from++
+	}
+	return []line{changed("-", a, from), changed("+", b, from)}
 }
 
 // changed is one side of a difference, cut to what stands around byte from,

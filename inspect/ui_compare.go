@@ -27,6 +27,8 @@ func (r *compareRows) Item(i, width int) []line {
 	half := (width - 3) / 2
 	mark, tn := " ", toneDim
 	switch {
+	case c.same && (c.a < 0 || c.b < 0):
+		mark = "↕" // it came earlier or later at the other side
 	case c.a < 0:
 		mark, tn = ">", toneGood
 	case c.b < 0:
@@ -37,6 +39,9 @@ func (r *compareRows) Item(i, width int) []line {
 	out := []line{r.side(0, c.a, half).add(tn, " "+mark+" ").and(r.side(1, c.b, half))}
 	if !r.open[i] {
 		return out
+	}
+	if c.pair != nil {
+		out = append(out, pairDetail(c.pair)...)
 	}
 	for side, index := range [2]int{c.a, c.b} {
 		if index < 0 {

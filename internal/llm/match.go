@@ -64,10 +64,7 @@ func newMatcher(exchanges []store.Exchange, recorded, live sides, now func() tim
 	m := &matcher{recorded: recorded, live: live, now: now, lanes: map[string]*lane{}, hosts: map[string]bool{}, answers: map[string]*entry{}, bound: bindings{}}
 	for i := range exchanges {
 		x := &exchanges[i]
-		u, err := url.Parse(x.URL)
-		if err != nil {
-			u = &url.URL{Path: x.URL}
-		}
+		u := urlOf(x)
 		e := &entry{x: x, url: u, host: u.Host, retry: headerValue(x.Header, retryHeader)}
 		start, _ := redact.NextToken(x.Body)
 		e.tokens = start >= 0
@@ -91,6 +88,15 @@ func newMatcher(exchanges []store.Exchange, recorded, live sides, now func() tim
 		}
 	}
 	return m
+}
+
+// urlOf returns where a request went; what is no URL is a path.
+func urlOf(x *store.Exchange) *url.URL {
+	u, err := url.Parse(x.URL)
+	if err != nil {
+		return &url.URL{Path: x.URL}
+	}
+	return u
 }
 
 // retryHeader is how the SDKs of OpenAI and Anthropic count tries, from 0.
