@@ -52,6 +52,16 @@ func modelEntries(r *llm.MockReport, allowUnsent bool) (diverged, notes []Entry)
 	return diverged, notes
 }
 
+// refusedEntries are notes of the hosts that a model's stand-in has refused: what
+// an agent does without them may be otherwise.
+func refusedEntries(list []llm.Refusal) []Entry {
+	var notes []Entry
+	for _, r := range list {
+		notes = append(notes, Entry{Kind: Refused, Label: r.Host, Message: fmt.Sprintf("%.200s is no host of the recorded model and got 403, %s", r.Host, times(r.Times))})
+	}
+	return notes
+}
+
 // maxPairs is how many requests a note lists.
 const maxPairs = 20
 

@@ -71,6 +71,7 @@ func ServeModel(ctx context.Context, o ModelOptions) error {
 	}
 	front.Close()
 	stop()
+	m.listener = front
 	if left != nil && !errors.As(left, new(store.Exit)) { // it did not start
 		if m.reporter != nil {
 			left = errors.Join(left, m.reporter.close(m.report("done")))
@@ -86,6 +87,7 @@ type model struct {
 	session  *store.Session
 	list     []store.Exchange
 	mock     *llm.Mock
+	listener *llm.Front // once it is closed
 	reporter *reporter
 	started  time.Time
 	redactor *redact.Redactor
@@ -254,6 +256,9 @@ func (m *model) report(state string) *Report {
 	}
 	diverged, notes := modelEntries(&seen, m.o.AllowUnsent)
 	r.Divergences, r.Notes = append(r.Divergences, diverged...), append(r.Notes, notes...)
+	if m.listener != nil { // it has been closed
+		r.Notes = append(r.Notes, refusedEntries(m.listener.Refused())...)
+	}
 	if r.Failed() > 0 {
 		r.Verdict = "fail"
 	}
@@ -275,6 +280,11 @@ func (m *model) verdict(left error) error {
 	}
 	if more := unsent - maxLoud; more > 0 {
 		fmt.Fprintf(m.o.Stderr, "agentrec: %s more that nothing asked for\n", count(more, "exchange"))
+	}
+	for _, n := range r.Notes {
+		if n.Kind == Refused {
+			fmt.Fprint(m.o.Stderr, human(n))
+		}
 	}
 	what := fmt.Sprintf("%d of %d exchanges served", r.In.Played, r.In.Recorded)
 	if n := r.Failed(); n > 0 {

@@ -20,6 +20,10 @@ import (
 
 // recordModel stores a session with chat requests and their answers, in turn.
 func recordModel(t testing.TB, said ...string) string {
+	return recordModelBy(t, store.RouteBaseURL, said...)
+}
+
+func recordModelBy(t testing.TB, route store.Route, said ...string) string {
 	t.Helper()
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "session.db")
@@ -36,7 +40,7 @@ func recordModel(t testing.TB, said ...string) string {
 	for i := 0; i+1 < len(said); i += 2 {
 		at += time.Second
 		w.Exchange(store.Exchange{
-			Number: int64(i/2 + 1), Time: at, Route: store.RouteBaseURL, Proto: "HTTP/1.1", Method: "POST", URL: "http://127.0.0.1:9/v1/chat/completions",
+			Number: int64(i/2 + 1), Time: at, Route: route, Proto: "HTTP/1.1", Method: "POST", URL: "http://127.0.0.1:9/v1/chat/completions",
 			Body: []byte(said[i]), Status: 200, Answered: at, Answer: []store.Field{{Name: "Content-Type", Value: "application/json"}},
 			Pieces: []store.Piece{{Time: at, Bytes: []byte(said[i+1])}}, End: store.Done, Ended: at,
 		})
@@ -70,6 +74,38 @@ func TestModelClient(t *testing.T) {
 		os.Stdout.Write(append(b, '\n'))
 	}
 	os.Exit(failed)
+}
+
+// TestElsewhereClient is no test: as a command of its own it asks a host that is no
+// model's, and leaves with 0 when it is refused.
+func TestElsewhereClient(t *testing.T) {
+	if os.Getenv("ELSEWHERE_CLIENT") == "" {
+		return // this run is for the other tests
+	}
+	for range 2 {
+		if resp, err := http.Get("http://elsewhere.invalid/version"); err != nil || resp.StatusCode != http.StatusForbidden {
+			os.Exit(1)
+		}
+	}
+	os.Exit(0)
+}
+
+// A host that is refused is named: what the agent does without it may be otherwise.
+func TestServeModelNamesRefusedHosts(t *testing.T) {
+	t.Setenv("ELSEWHERE_CLIENT", "1")
+	var human lockedBuffer
+	report := filepath.Join(t.TempDir(), "report.json")
+	o := ModelOptions{File: recordModelBy(t, store.RouteMITM, "{}", "one"), AllowUnsent: true, Report: report, Stderr: &human, Command: []string{os.Args[0], "-test.run=^TestElsewhereClient$"}}
+	if err := ServeModel(context.Background(), o); err != nil {
+		t.Errorf("%v\n%s", err, human.String())
+	}
+	const want = "elsewhere.invalid is no host of the recorded model and got 403, 2 times"
+	if !strings.Contains(human.String(), "agentrec: refused: "+want) {
+		t.Errorf("%s", human.String())
+	}
+	if b, err := os.ReadFile(report); err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("%s, %v", b, err)
+	}
 }
 
 // serveTo serves a recorded model to a client that sends the bodies.

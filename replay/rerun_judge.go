@@ -19,6 +19,12 @@ func (r *rerun) judge(d *transcript.SessionDiff) {
 	calls := r.v.diverge // those that were unknown
 	r.v.diverge = nil
 	var unasked []Entry // exchanges: they follow from all that went otherwise
+	if r.model != nil {
+		r.refused = refusedEntries(r.model.front.Refused())
+		for _, n := range r.refused {
+			r.v.noted(n)
+		}
+	}
 	if r.model != nil && r.model.mock != nil {
 		seen := r.model.mock.Report()
 		diverged, notes := modelEntries(&seen, r.o.Unsent)

@@ -56,6 +56,7 @@ type Front struct {
 	mitm     *mitm  // of that route
 
 	requests atomic.Int64
+	refusals refusals                           // of that route
 	running  gate                               // of requests
 	all      func(net.Listener) context.Context // of all requests
 	cut      context.CancelCauseFunc

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // modelHosts are the hosts of model APIs whose requests the route mitm takes.
@@ -111,4 +112,41 @@ func (l allowList) has(host, port string) bool {
 // programs do not send through a proxy unless they are told to.
 func (l allowList) namesThisMachine() bool {
 	return slices.ContainsFunc(l, func(p hostPattern) bool { return onThisMachine(p.name) })
+}
+
+// Refusal is a host that a Front has refused.
+type Refusal struct {
+	Host  string // as the agent named it, with a port perhaps
+	Times int
+}
+
+// maxRefusals is how many hosts are remembered.
+const maxRefusals = 100
+
+// refusals are the hosts refused so far, in the order of the first time.
+type refusals struct {
+	mu   sync.Mutex
+	list []Refusal
+}
+
+func (r *refusals) add(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.list {
+		if r.list[i].Host == host {
+			r.list[i].Times++
+			return
+		}
+	}
+	if len(r.list) < maxRefusals {
+		r.list = append(r.list, Refusal{host, 1})
+	}
+}
+
+// Refused returns the hosts that were answered with 403, the first hundred of
+// them in the order of the first time. It may be called at any time.
+func (f *Front) Refused() []Refusal {
+	f.refusals.mu.Lock()
+	defer f.refusals.mu.Unlock()
+	return slices.Clone(f.refusals.list)
 }

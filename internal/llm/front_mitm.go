@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"encoding/base64"
-
 	"io"
 	"net"
 	"net/http"
@@ -122,7 +121,9 @@ func (f *Front) mayProxy(r *http.Request) bool {
 
 const proxyUser = "agentrec"
 
+// refuse answers a request to a host that is neither the model's nor tunnelled to.
 func (f *Front) refuse(w http.ResponseWriter, host string) {
+	f.refusals.add(host)
 	http.Error(w, "agentrec: "+host+" is not in the recording's reach: only the model's hosts are answered", http.StatusForbidden)
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,10 @@ func TestMITMTunnels(t *testing.T) {
 		}
 		if f.Requests() != 0 {
 			t.Error("the handler saw what is not the model's")
+		}
+		want := []Refusal{{strings.TrimPrefix(sealed.URL, "https://"), 1}, {strings.TrimPrefix(open.URL, "http://"), 1}}
+		if got := f.Refused(); refuse && !slices.Equal(got, want) || !refuse && len(got) > 0 {
+			t.Errorf("refuse %v: %+v", refuse, got)
 		}
 	}
 }
