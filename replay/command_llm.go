@@ -84,7 +84,7 @@ embeddings are answered as often as they are asked for.`,
 	f.StringArrayVar(&o.Ignore, "ignore", nil, "path in the body that may differ, such as max_tokens (repeatable)")
 	f.StringArrayVar(&o.Bind, "bind", nil, "RECORDED=LIVE: a path and what takes its place (repeatable)")
 	f.BoolVar(&o.AllowUnsent, "allow-unsent", false, "recorded exchanges that nothing asks for are no divergence")
-	f.StringVar(&pace, "pace", "fast", "fast, recorded, or xN for N times the recorded speed")
+	f.StringVar(&pace, "pace", "fast", "fast (with pauses of 1 ms at most, for real programs break at full speed), recorded, or xN for N times the recorded speed")
 	f.DurationVar(&o.PaceCap, "pace-cap", 0, "longest pause with --pace, 0 for none")
 	f.StringVar(&o.Report, "report", "", "write the verdict to FILE.json, .xml or .tap, or into a directory, a file for each process")
 	return cmd

@@ -86,7 +86,7 @@ a recording cannot be used, and with 126 or 127 when CMD cannot be started.`,
 	f.StringVar(&o.Dir, "dir", "", "start the agent here, instead of in an empty temporary directory")
 	f.BoolVar(&o.RealTools, "real-tools", false, "let the agent run its own tools again")
 	f.StringVar(&o.Model, "model", ModelMock, "mock: the model's recorded answers, or live: the real model")
-	f.StringVar(&pace, "pace", "fast", "of the mocked model: fast, recorded, or xN for N times the recorded speed")
+	f.StringVar(&pace, "pace", "fast", "of the mocked model: fast (with pauses of 1 ms at most), recorded, or xN for N times the recorded speed")
 	f.BoolVar(&o.Unsent, "allow-unsent", false, "recorded exchanges that the agent does not ask for are no divergence")
 	f.StringVar(&unknown, "unknown-call", "error", "what a call that was not recorded is answered with: error, or this text")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "silence of the agent after which it is given up, 0 for never")

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/llm"
@@ -85,22 +84,9 @@ func (r *rerun) startModel(ctx context.Context, t *tape.Tape, environ []string) 
 	return m, m.front.Env(environ), nil
 }
 
-// How a mocked model answers if nothing else is asked for: with the recorded
-// gaps, but none longer than this. Without any, agents meet races of their own
-// that a model never let them meet: 5 of 100 reruns of phi lost a tool call, with
-// these gaps 0 of 300. The pace is not quite 1, at which the waits that an answer asks
-// for are real.
-const (
-	briskly = 1.01
-	maxGap  = time.Millisecond
-)
-
 // mockOptions says how recorded answers are matched with live requests.
 func (r *rerun) mockOptions() (llm.MockOptions, error) {
 	o := llm.MockOptions{Started: r.session.Started, Pace: r.o.Pace}
-	if o.Pace == 0 {
-		o.Pace, o.PaceCap = briskly, maxGap
-	}
 	for _, b := range r.m.log.upTo(0, r.m.now.epoch) {
 		o.Paths = append(o.Paths, llm.PathPair{Recorded: b.recorded, Live: b.live})
 	}

@@ -15,6 +15,16 @@ import (
 func plainAnswer() store.Exchange {
 	x := exchange(1, chat("user", "hello"), `{"id":"chatcmpl-1","choices":[{"message":{"role":"assistant","content":"Hello! How can I help you today?"}}]}`)
 	x.Answer = []store.Field{{Name: "Content-Length", Value: "107"}, {Name: "Content-Type", Value: "application/json"}}
+	return atOnce(x)
+}
+
+// atOnce is an exchange that was recorded without any gap: a mock keeps a little
+// of each.
+func atOnce(x store.Exchange) store.Exchange {
+	x.Answered, x.Ended = x.Time, x.Time
+	for i := range x.Pieces {
+		x.Pieces[i].Time = x.Time
+	}
 	return x
 }
 
@@ -23,7 +33,7 @@ func streamedAnswer() store.Exchange {
 	for i := range 50 {
 		pieces = append(pieces, fmt.Sprintf("data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"tok%d \"}}]}\n\n", i))
 	}
-	return exchange(1, chat("user", "hello"), pieces...)
+	return atOnce(exchange(1, chat("user", "hello"), pieces...))
 }
 
 // BenchmarkMock compares the mock with a server that only writes the same bytes,

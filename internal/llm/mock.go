@@ -34,11 +34,11 @@ const (
 type PathPair struct{ Recorded, Live string }
 
 // MockOptions says how a Mock answers. The zero value fails on a miss, fails
-// when exhausted and sends at full speed.
+// when exhausted and makes hardly a pause.
 type MockOptions struct {
 	OnMiss    string
 	Exhausted string
-	Pace      float64       // 0 fast, else the factor of the recorded speed
+	Pace      float64       // 0 fast: pauses of a millisecond at most; else the factor of the recorded speed
 	PaceCap   time.Duration // longest pause, 0 for none
 	Paths     []PathPair
 	Ignore    dialect.Paths       // places of a body that may differ

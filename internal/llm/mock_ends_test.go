@@ -71,6 +71,29 @@ func TestPaceOfRetries(t *testing.T) {
 	}
 }
 
+// The fast pace keeps a little of each gap, and in all of an answer not much.
+func TestFastPace(t *testing.T) {
+	p := &pacer{o: &MockOptions{}, left: fastSum}
+	for _, gap := range []time.Duration{0, -time.Second, 100 * time.Microsecond} {
+		if got := p.shorten(gap); got != 0 {
+			t.Errorf("%v became %v", gap, got)
+		}
+	}
+	if got := p.shorten(300 * time.Microsecond); got != 300*time.Microsecond {
+		t.Errorf("a short gap became %v", got)
+	}
+	var sum time.Duration
+	for n := range 1000 {
+		got := p.shorten(20 * time.Millisecond)
+		if sum += got; got > fastGap || n < 40 && got != fastGap {
+			t.Fatalf("gap %d became %v", n, got)
+		}
+	}
+	if sum > fastSum || sum < fastSum-2*fastGap {
+		t.Errorf("all of them became %v", sum)
+	}
+}
+
 // What ended badly ends badly again.
 func TestEnds(t *testing.T) {
 	cut := exchange(1, chat("user", "cut"), "data: 1\n\n", "data: 2\n\n")
