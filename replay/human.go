@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agentrec/internal/llm"
 )
 
 // maxShown is how much of a value people see, in bytes.
@@ -24,7 +26,7 @@ func human(n Entry) string {
 	}
 	fmt.Fprintf(&b, "agentrec: %s: %s%s\n", word, live, visible(n.Message))
 	for _, d := range n.Differences {
-		recorded, liveValue := around(d.Recorded, d.Live, maxShown)
+		recorded, liveValue := llm.CutAround(d.Recorded, d.Live, maxShown)
 		one := n.Kind == Extra || n.Kind == Unknown || n.Kind == Missing // side that has it
 		if !one || d.Path != "" {
 			fmt.Fprintf(&b, "  at %s\n", visible(place(d.Path)))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/llm"
 	"agentrec/internal/transcript"
 	"agentrec/store"
 )
@@ -104,7 +105,7 @@ func (v *verdict) tidy(n Entry) Entry {
 		if v.mask != nil {
 			d.Live = v.mask(d.Live, d.Path == "")
 		}
-		d.Recorded, d.Live = around(d.Recorded, d.Live, maxValue)
+		d.Recorded, d.Live = llm.CutAround(d.Recorded, d.Live, maxValue)
 	}
 	return n
 }
@@ -375,28 +376,4 @@ func accepts(d []transcript.Difference) string {
 		}
 	}
 	return "--match shape"
-}
-
-// around cuts two long values to what surrounds their first difference.
-func around(a, b string, limit int) (string, string) {
-	if len(a) <= limit && len(b) <= limit {
-		return a, b
-	}
-	same := 0
-	for same < min(len(a), len(b)) && a[same] == b[same] {
-		same++
-	}
-	from := max(0, same-limit/4)
-	cut := func(s string) string {
-		start, end := min(from, len(s)), min(from+limit, len(s))
-		out := strings.ToValidUTF8(s[start:end], "")
-		if start > 0 {
-			out = "…" + out
-		}
-		if end < len(s) {
-			out += fmt.Sprintf("… (%d bytes)", len(s))
-		}
-		return out
-	}
-	return cut(a), cut(b)
 }

@@ -61,18 +61,19 @@ func (n *node) show(b *strings.Builder) {
 	}
 }
 
-// cutAround cuts two long values to what surrounds their first difference.
-func cutAround(a, b string) (string, string) {
-	if len(a) <= maxValue && len(b) <= maxValue {
+// CutAround cuts two values that are longer than limit, in bytes, to what surrounds
+// their first difference.
+func CutAround(a, b string, limit int) (string, string) {
+	if len(a) <= limit && len(b) <= limit {
 		return a, b
 	}
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
 	}
-	from := max(0, same-maxValue/4)
+	from := max(0, same-limit/4)
 	cut := func(s string) string {
-		start, end := min(from, len(s)), min(from+maxValue, len(s))
+		start, end := min(from, len(s)), min(from+limit, len(s))
 		for start > 0 && start < len(s) && !utf8.RuneStart(s[start]) {
 			start++
 		}

@@ -198,7 +198,7 @@ func (d *diff) add(path string, recorded, live *node) {
 		d.more++
 		return
 	}
-	was, is := cutAround(shownText(recorded), shownText(live))
+	was, is := CutAround(shownText(recorded), shownText(live), maxValue)
 	d.list = append(d.list, Difference{path, was, is})
 }
 
