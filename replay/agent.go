@@ -30,8 +30,9 @@ type liveAgent struct {
 }
 
 // startAgent starts the program at path. What passes is appended to t; its
-// stderr goes to side too when that is not nil.
-func startAgent(t *tape.Tape, start child.Start, side io.Writer) (*liveAgent, error) {
+// stderr goes to side too when that is not nil, and with pieces the bytes of its
+// giants arrive as well.
+func startAgent(t *tape.Tape, start child.Start, side io.Writer, pieces bool) (*liveAgent, error) {
 	c, err := child.Run(start)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func startAgent(t *tape.Tape, start child.Start, side io.Writer) (*liveAgent, er
 	}
 	a.feeder = newFeeder(os.NewFile(uintptr(c.Stdin), "stdin"), t, c.Process)
 	go a.feeder.run()
-	go read(&taped{a.stdout, t, store.Out}, a.arrivals, a.stop)
+	go readAll(&taped{a.stdout, t, store.Out}, a.arrivals, a.stop, pieces)
 	go func() {
 		defer close(a.watched)
 		err := os.NewFile(uintptr(c.Stderr), "stderr")

@@ -23,7 +23,7 @@ live ones. The model is mocked up to FRAME and real behind it.
 
 All of it is stored as a session that names the recorded one as its parent, in
 FILE when that is a database. It leaves as the agent leaves, or with 3 when the
-agent did not come to FRAME.`,
+agent did not come to FRAME, or waits there for an answer and stdin is empty.`,
 		Example: `  agentrec fork session.db --at 38 -- phi serve --bridge
   agentrec fork session.db --at 38 --edit '{"type":"run","session_id":"demo","query":"And in Rome?"}' -- ./my-agent < /dev/null`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -13,6 +13,7 @@ import (
 
 	"agentrec/internal/child"
 	"agentrec/internal/dialect"
+	"agentrec/internal/llm"
 	"agentrec/internal/tape"
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -32,11 +33,16 @@ type ForkOptions struct {
 
 // fork is the part of a rerun that goes on live.
 type fork struct {
-	o     *ForkOptions
-	begun bool
-	in    chan arrival
-	stop  chan struct{}
-	first int64 // how many client frames were sent before
+	o      *ForkOptions
+	begun  bool
+	in     chan arrival
+	stop   chan struct{}
+	first  int64            // how many client frames were sent before
+	within bool             // a giant that began before is still on its way
+	term   store.Terminator // of the agent's last frame
+	asked  []string         // the questions that the caller was handed
+	took   bool             // the caller has sent something
+	silent bool             // it has ended without
 }
 
 // Fork plays the recorded client to the agent up to a frame, as Rerun does, and
@@ -90,6 +96,10 @@ func Fork(ctx context.Context, o ForkOptions) error {
 	if r.exit.Code != 0 || r.exit.Signal != "" {
 		return *r.exit
 	}
+	if r.fork.silent {
+		fmt.Fprintf(o.Stderr, "agentrec: the agent waits for an answer to %s, and stdin held nothing\n", strings.Join(r.fork.asked, ", "))
+		return Divergence{Count: len(r.fork.asked)}
+	}
 	return nil
 }
 
@@ -136,14 +146,17 @@ func (r *rerun) forked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := transcript.DiffSessions(ctx, a, b, transcript.DiffOptions{
-		From: [2]int64{r.fork.o.At, transcript.FrameAfter(b, r.fork.first)}, Rewrite: r.rewrite,
-	})
+	from := [2]int64{r.fork.o.At, transcript.FrameAfter(b, r.fork.first)}
+	d, err := transcript.DiffSessions(ctx, a, b, transcript.DiffOptions{From: from, Rewrite: r.rewrite})
+	if err != nil {
+		return err
+	}
+	pairs, err := llm.PairSessions(ctx, r.session, now, llm.PairOptions{From: from})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(r.o.Stderr, "agentrec: forked session %d at frame %d into session %d of %s; %s from there on: agentrec diff %s#%d %s#%d --from %d\n",
-		r.session.ID, r.fork.o.At, now.ID, r.fork.o.DB, count(d.Differences, "difference"), r.file, r.session.ID, r.fork.o.DB, now.ID, r.fork.o.At)
+		r.session.ID, r.fork.o.At, now.ID, r.fork.o.DB, count(d.Differences+llm.CountDifferences(pairs), "difference"), r.file, r.session.ID, r.fork.o.DB, now.ID, r.fork.o.At)
 	return nil
 }
 
@@ -175,24 +188,53 @@ func (f *fork) begin(r *rerun) {
 		r.agent.feeder.push(feed{raw: r.m.adapt(raw), term: store.LF})
 	}
 	for _, i := range slices.Sorted(maps.Keys(r.m.open)) {
-		f.pass(r.m.open[i])
+		raw := r.m.open[i]
+		label := r.dialect.Read(store.Out, raw).Label
+		f.asked = append(f.asked, fmt.Sprintf("%s (frame %d)", visible(label), r.m.s.items[i].seq))
+		f.write(append(raw[:len(raw):len(raw)], f.term.Bytes()...))
 	}
-	go read(f.o.Stdin, f.in, f.stop)
+	go readAll(f.o.Stdin, f.in, f.stop, true)
 }
 
-// pass gives the caller a frame of the agent.
-func (f *fork) pass(raw []byte) {
-	f.o.Stdout.Write(append(raw[:len(raw):len(raw)], '\n')) // a caller that reads no more has its reasons
+// pass gives the caller what the agent sends, byte for byte, once it has taken
+// over, and reports whether it had. A giant is passed from its beginning or not.
+func (f *fork) pass(a arrival) bool {
+	switch {
+	case f == nil:
+		return false
+	case a.piece != nil:
+		if f.within = f.within || !f.begun; !f.within {
+			f.write(a.piece)
+		}
+		return true
+	case !f.begun:
+		f.within, f.term = false, a.term
+		return false
+	case !a.giant:
+		f.write(append(a.frame[:len(a.frame):len(a.frame)], a.term.Bytes()...))
+	}
+	f.within = false
+	return true
 }
 
-// take gives the agent a frame of the caller.
+func (f *fork) write(b []byte) {
+	f.o.Stdout.Write(b) // a caller that reads no more has its reasons
+}
+
+// take gives the agent what the caller sends, byte for byte.
 func (f *fork) take(r *rerun, a arrival) {
-	if a.eof {
+	switch {
+	case a.eof:
 		f.in = nil
+		f.silent = !f.took && len(f.o.Edit) == 0 && len(f.asked) > 0
 		r.agent.feeder.push(feed{eof: true})
 		return
+	case a.piece != nil:
+		r.agent.feeder.push(feed{raw: a.piece})
+	case !a.giant:
+		r.agent.feeder.push(feed{raw: a.frame, term: a.term})
 	}
-	r.agent.feeder.push(feed{raw: append([]byte(nil), a.frame...), term: store.LF})
+	f.took = true
 }
 
 // adapt puts live values in the place of recorded ones in a frame that was

@@ -108,7 +108,8 @@ func (p *payloads) giant(f store.Frame) ([]byte, error) {
 		line.add(buf[:n])
 		if err == io.EOF {
 			line.add([]byte(f.Term.Bytes()))
-			return line.frame(false), nil
+			raw, _ := line.frame(false)
+			return raw, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading frame %d: %w", f.Seq, err)

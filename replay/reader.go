@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 // input of the engine loop.
 type arrival struct {
 	frame []byte // a live frame without its terminator
+	term  store.Terminator
+	giant bool   // frame stands for one that is too long to be held
+	piece []byte // bytes of such a one, with its terminator, where they are asked for; they come before it
 	eof   bool
 	err   error // why reading ended, nil at a plain end
 }
@@ -38,7 +42,10 @@ func (t *intake) empty() bool { return t.reading.Load() && !pending(t.r) }
 // read splits the client's bytes into frames and hands them on until the end.
 // It is the one goroutine that may be left behind: a blocked read of stdin
 // cannot be woken, so it ends with the process, or when r ends.
-func read(r io.Reader, to chan<- arrival, stop <-chan struct{}) {
+func read(r io.Reader, to chan<- arrival, stop <-chan struct{}) { readAll(r, to, stop, false) }
+
+// readAll is read, with the bytes of giants if pieces are wanted.
+func readAll(r io.Reader, to chan<- arrival, stop <-chan struct{}, pieces bool) {
 	send := func(a arrival) bool {
 		select {
 		case to <- a:
@@ -51,12 +58,15 @@ func read(r io.Reader, to chan<- arrival, stop <-chan struct{}) {
 	var line giantLine
 	for {
 		part, err := b.ReadSlice('\n')
-		line.add(part)
+		if over := line.add(part); pieces && len(over) > 0 && !send(arrival{piece: bytes.Clone(over)}) {
+			return
+		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err == nil || line.size > 0 {
-			if !send(arrival{frame: line.frame(err == nil)}) {
+			frame, term := line.frame(err == nil)
+			if !send(arrival{frame: frame, term: term, giant: line.sum != nil}) {
 				return
 			}
 			line = giantLine{}
@@ -78,32 +88,35 @@ type giantLine struct {
 	sum  hash.Hash
 }
 
-func (l *giantLine) add(part []byte) {
+// add takes bytes of the line and returns those that are not held.
+func (l *giantLine) add(part []byte) []byte {
 	l.size += int64(len(part))
 	if l.sum == nil && l.size <= store.MaxRaw+2 {
 		l.buf = append(l.buf, part...)
-		return
+		return nil
 	}
+	over := part
 	if l.sum == nil {
 		l.sum = sha256.New()
-		l.sum.Write(l.buf)
+		over = append(l.buf, part...)
 		l.buf = nil
 	}
-	l.sum.Write(part)
+	l.sum.Write(over)
+	return over
 }
 
-func (l *giantLine) frame(terminated bool) []byte {
+func (l *giantLine) frame(terminated bool) ([]byte, store.Terminator) {
 	if l.sum != nil {
-		return giantText(l.size, l.sum)
+		return giantText(l.size, l.sum), store.None
 	}
-	line := l.buf
-	if terminated {
-		line = line[:len(line)-1]
-		if n := len(line); n > 0 && line[n-1] == '\r' {
-			line = line[:n-1]
-		}
+	if !terminated {
+		return l.buf, store.None
 	}
-	return line
+	line := l.buf[:len(l.buf)-1]
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		return line[:n-1], store.CRLF
+	}
+	return line, store.LF
 }
 
 // giantText stands for a frame that is too long to be held.

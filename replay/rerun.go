@@ -27,7 +27,7 @@ type RerunOptions struct {
 
 	Dir       string   // the agent's working directory; "" is an empty temporary one
 	RealTools bool     // let the agent run its own tools
-	Pace      float64  // of the mocked model: 0 brisk, else the factor of the recorded speed
+	Pace      float64  // of the mocked model: 0 fast, else the factor of the recorded speed
 	Model     string   // ModelMock or ModelLive; "" is ModelMock
 	Decline   string   // what a call that was not recorded is answered with; "" is an error that says so
 	Ignore    []string // places that may differ
@@ -62,6 +62,7 @@ type rerun struct {
 	agent     *liveAgent
 	model     *standIn
 	v         *verdict
+	refused   []Entry // hosts, noted
 	stalls    []Entry // reported last: they follow from what differs
 	temp      string  // directory of all that is thrown away
 	dir       string  // of the agent
@@ -191,7 +192,7 @@ func (r *rerun) run(ctx context.Context, path string) error {
 		t.Discard()
 		return fmt.Errorf("running %s again: %w", r.file, err)
 	}
-	r.agent, err = startAgent(t, child.Start{Path: path, Argv: r.o.Argv, Environ: environ, Dir: r.dir}, side)
+	r.agent, err = startAgent(t, child.Start{Path: path, Argv: r.o.Argv, Environ: environ, Dir: r.dir}, side, r.fork != nil)
 	if err != nil {
 		r.model.close()
 		t.Discard()
@@ -201,10 +202,7 @@ func (r *rerun) run(ctx context.Context, path string) error {
 	r.agent.close()
 	r.model.close()
 	t.Event(store.Event{Kind: store.EventExit, Exit: r.exit})
-	follower := t.Follower()
-	end := t.Finish(r.exit)
-	err = errors.Join(err, follower.Complete(context.WithoutCancel(ctx), end))
-	follower.Close()
+	err = errors.Join(err, r.store(context.WithoutCancel(ctx), t))
 	if err == nil {
 		err = r.broken
 	}
@@ -212,6 +210,31 @@ func (r *rerun) run(ctx context.Context, path string) error {
 		return fmt.Errorf("running %s again: %w", r.file, err)
 	}
 	return nil
+}
+
+// storeWait is how long a fork waits for a database that others hold.
+const storeWait = 10 * time.Second
+
+// store brings the tape of the run into its database. That of a fork is the
+// user's, and may be held by others: then the tape stays beside it, to be read
+// as a part of it and taken in by whoever writes there next.
+func (r *rerun) store(ctx context.Context, t *tape.Tape) error {
+	follower := t.Follower()
+	defer follower.Close()
+	end := t.Finish(r.exit)
+	if r.fork == nil {
+		return follower.Complete(ctx, end)
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	err := follower.Complete(ctx, end)
+	if err != nil {
+		t.Leave()
+	}
+	if errors.Is(err, tape.ErrBehind) {
+		return nil
+	}
+	return err
 }
 
 // database is where the rerun is recorded.

@@ -39,6 +39,9 @@ func Rerun(ctx context.Context, o RerunOptions) error {
 	slots := make(chan struct{}, max(1, o.Jobs))
 	for i, file := range o.Files {
 		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break // interrupted: those that run say so
+		}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -113,6 +116,9 @@ func (o *RerunOptions) once(ctx context.Context, r *rerun, path string, text io.
 		return nil, err
 	}
 	report := r.report()
+	for _, n := range r.refused {
+		io.WriteString(text, human(n))
+	}
 	if r.blind() {
 		n := Entry{Kind: Inexact, Message: fmt.Sprintf("by the dialect %s no frame of the agent says anything, so texts and calls were not compared; agentrec dialect draft %s proposes a table for --dialect", r.dialect.Name(), r.file)}
 		report.Notes = append(report.Notes, n)
@@ -281,28 +287,35 @@ func writeReports(where string, reports []*Report) error {
 	return nil
 }
 
-// keep stores the rerun in a database and returns its number there.
-func (r *rerun) keep(ctx context.Context, file string) (int64, error) {
-	s, err := r.copyInto(ctx, file)
-	if err != nil {
-		return 0, fmt.Errorf("keeping the rerun in %s: %w", file, err)
-	}
-	return s.ID, nil
-}
-
-func (r *rerun) copyInto(ctx context.Context, file string) (*store.Session, error) {
+// keep stores the rerun in a database, under a name that tells which rerun of its
+// recording it is there, and returns its number there.
+func (r *rerun) keep(ctx context.Context, file string) (number int64, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("keeping the rerun in %s: %w", file, err)
+		}
+	}()
 	from, now, err := r.recorded(ctx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer from.Close()
 	db, err := store.Open(ctx, file)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	list, err := db.Copy(ctx, now)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, db.Close()) }()
+	list, err := db.Sessions(ctx)
+	if err != nil {
+		return 0, err
 	}
-	return list[0], nil
+	name := fmt.Sprintf("rerun %d", 1+len(slices.DeleteFunc(list, func(s *store.Session) bool { return s.Parent != r.session.UID })))
+	if r.session.Name != "" {
+		name = r.session.Name + ", " + name
+	}
+	copies, err := db.Copy(ctx, now)
+	if err != nil {
+		return 0, err
+	}
+	return copies[0].ID, db.Rename(ctx, copies[0], name)
 }

@@ -53,11 +53,9 @@ func (r *rerun) play(ctx context.Context) error {
 				}
 				continue
 			}
-			if r.fork.live() {
-				r.fork.pass(a.frame)
-				continue
+			if !r.fork.pass(a) {
+				r.do(r.m.frame(a.frame))
 			}
-			r.do(r.m.frame(a.frame))
 		case e := <-exited:
 			r.exit, exited = &e, nil
 		case a := <-r.fork.client():
@@ -166,7 +164,7 @@ func (r *rerun) do(list []sending) {
 		case s.end:
 			if e := r.m.s.events[s.item]; e.Kind == store.EventSignal {
 				r.agent.feeder.push(feed{signal: e.Signal})
-			} else {
+			} else if r.fork == nil { // the caller of a fork has something to say
 				r.agent.feeder.push(feed{eof: true})
 			}
 		case s.item == 0:

@@ -2,9 +2,12 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
+	"agentrec/internal/dialect"
+	"agentrec/internal/llm"
 	"agentrec/internal/tape"
 	"agentrec/store"
 )
@@ -30,24 +33,32 @@ func (r *rerun) update(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(secret) > 0 {
-		s, err := r.copyInto(ctx, r.file)
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("%s, as session %d", r.file, s.ID), nil
-	}
 	from, now, err := r.recorded(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer from.Close()
+	now, change, err := r.asRecorded(ctx, now)
+	if err != nil {
+		return "", err
+	}
+	if len(secret) > 0 {
+		db, err := store.Open(ctx, r.file)
+		if err != nil {
+			return "", err
+		}
+		s, err := rewrite(ctx, db, now, change, now.UID, now.Parent)
+		if err = errors.Join(err, db.Close()); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s, as session %d", r.file, s.ID), nil
+	}
 	temp, err := store.OpenTemp(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer temp.Close()
-	if now, err = rewrite(ctx, temp, now, nil, r.session.UID, r.session.Parent); err != nil {
+	if now, err = rewrite(ctx, temp, now, change, r.session.UID, r.session.Parent); err != nil {
 		return "", err
 	}
 	if r.o.Onto != nil {
@@ -75,4 +86,36 @@ func (r *rerun) update(ctx context.Context) (string, error) {
 		}
 		return nil
 	})
+}
+
+// asRecorded returns a rerun as it would stand had it run in the folders of its
+// recording, and what of its content changes by that: a temporary directory is
+// gone by now, and another one each time. A directory that was asked for stays.
+func (r *rerun) asRecorded(ctx context.Context, now *store.Session) (*store.Session, changed, error) {
+	if r.o.Dir != "" || !isFolder(r.session.Cwd) {
+		return now, changed{}, nil
+	}
+	var pairs []textPair
+	var paths []llm.PathPair
+	for _, b := range surroundings(r.session, r.dir) {
+		pairs = append(pairs, textPair{recorded: b.live, live: b.recorded, path: true, known: true})
+		paths = append(paths, llm.PathPair{Recorded: b.live, Live: b.recorded})
+	}
+	pairs = longestFirst(pairs)
+	change := changed{frames: map[int64][]byte{}, exchange: func(x *store.Exchange) { llm.Relocate(x, paths) }}
+	for f, err := range now.Frames(ctx, 1, 0) {
+		if err != nil {
+			return nil, change, err
+		}
+		edits := texts(pairs, string(f.Raw))
+		if dialect.Valid(f.Raw) {
+			edits = literals(pairs, f.Raw, nil)
+		}
+		if len(edits) > 0 {
+			change.frames[f.Seq] = apply(f.Raw, edits)
+		}
+	}
+	own := *now
+	own.Cwd, own.Folders = r.session.Cwd, r.session.Folders
+	return &own, change, nil
 }

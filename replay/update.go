@@ -35,7 +35,7 @@ func (p *player) update() (string, error) {
 			return "", err
 		}
 		defer temp.Close()
-		s, err := rewrite(p.data, temp, p.session, frames, p.session.UID, p.session.Parent)
+		s, err := rewrite(p.data, temp, p.session, changed{frames: frames}, p.session.UID, p.session.Parent)
 		if err != nil {
 			return "", err
 		}
@@ -59,7 +59,7 @@ func (p *player) update() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := rewrite(p.data, db, p.session, frames, "", p.session.UID)
+	s, err := rewrite(p.data, db, p.session, changed{frames: frames}, "", p.session.UID)
 	if err = errors.Join(err, db.Close()); err != nil {
 		return "", err
 	}
@@ -91,8 +91,14 @@ func sameSlot(a, b dialect.Slot) bool {
 // How many bytes of frames are added before a commit.
 const commitEvery = 4 << 20
 
-// rewrite copies a session into db with other in frames in place of some.
-func rewrite(ctx context.Context, db *store.DB, s *store.Session, frames map[int64][]byte, uid, parent string) (*store.Session, error) {
+// changed is what a copy of a session says otherwise.
+type changed struct {
+	frames   map[int64][]byte      // by seq
+	exchange func(*store.Exchange) // changes each; nil changes none
+}
+
+// rewrite copies a session into db with some of it changed.
+func rewrite(ctx context.Context, db *store.DB, s *store.Session, change changed, uid, parent string) (*store.Session, error) {
 	w, err := db.Begin(ctx, store.Start{
 		UID: uid, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd, Folders: s.Folders, Argv: s.Argv,
 		Version: s.Version, Dialect: s.Dialect, Unredacted: s.Unredacted, Edited: s.Edited, Parent: parent,
@@ -104,6 +110,8 @@ func rewrite(ctx context.Context, db *store.DB, s *store.Session, frames map[int
 	if err != nil {
 		return nil, err
 	}
+	end := store.End{State: s.State, Reason: s.Reason, Ended: s.Ended, Exit: s.Exit, Wire: s.Wire}
+	end.Wire[store.In] = -1 // no longer what a pump has counted
 	size := 0
 	for f, err := range s.Frames(ctx, 1, 0) {
 		if err != nil {
@@ -113,8 +121,9 @@ func rewrite(ctx context.Context, db *store.DB, s *store.Session, frames map[int
 			w.Event(events[0])
 			events = events[1:]
 		}
-		if live, ok := frames[f.Seq]; ok {
-			f.Raw, f.Size = live, int64(len(live))
+		if other, ok := change.frames[f.Seq]; ok {
+			f.Raw, f.Size = other, int64(len(other))
+			end.Wire[f.Stream] = -1
 		}
 		if f.Raw == nil && f.Size > 0 {
 			err = copyGiant(ctx, w, s, f)
@@ -135,13 +144,14 @@ func rewrite(ctx context.Context, db *store.DB, s *store.Session, frames map[int
 		if err != nil {
 			return nil, err
 		}
+		if change.exchange != nil {
+			change.exchange(&x)
+		}
 		w.Exchange(x)
 	}
 	if err := w.Commit(ctx, nil); err != nil {
 		return nil, err
 	}
-	end := store.End{State: s.State, Reason: s.Reason, Ended: s.Ended, Exit: s.Exit, Wire: s.Wire}
-	end.Wire[store.In] = -1 // no longer what a pump has counted
 	if err := w.Close(ctx, end); err != nil {
 		return nil, err
 	}

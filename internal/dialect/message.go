@@ -211,7 +211,7 @@ func (m *Message) read(object []byte) {
 			}
 		case "tool_call_id", "toolCallId":
 			m.CallID = or(m.CallID, decodeIf(token))
-		case "name", "toolName":
+		case "name", "toolName", "tool_name": // the last of Ollama
 			m.Tool = or(m.Tool, decodeIf(token))
 		case "isError", "is_error":
 			m.Failed = m.Failed || string(token) == "true"

@@ -13,6 +13,17 @@ import (
 // a model's tool calls mean files that are there.
 type rewriter struct{ list []replacement }
 
+// Relocate puts the live paths in the place of the recorded ones in the bodies of
+// an exchange.
+func Relocate(x *store.Exchange, paths []PathPair) {
+	r := newRewriter(paths)
+	x.SetPieces(r.pieces(x))
+	if edits := r.plain(x.Body); len(edits) > 0 && headerValue(x.Header, "Content-Encoding") == "" {
+		body, _ := applied(x.Body, nil, edits)
+		x.SetBody(body)
+	}
+}
+
 // replacement is a recorded path as it stands in text, in a JSON string or in
 // JSON within one, and the live path for each of these depths.
 type replacement struct {
