@@ -3,6 +3,7 @@ module agentrec
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.3.0
 	github.com/creack/pty v1.1.24
 	github.com/gdamore/tcell/v2 v2.13.10
 	github.com/klauspost/compress v1.20.4

@@ -2,17 +2,14 @@ package llm
 
 import (
 	"bytes"
-	"compress/gzip"
-	"compress/zlib"
 	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/redact"
 	"agentrec/store"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // maxDecoded bounds what a compressed body may unpack to.
@@ -34,46 +31,27 @@ func AnswerBody(x store.Exchange) []byte {
 	return body
 }
 
-// Decoded returns a body without the content encoding that its header names:
-// gzip, deflate and zstd, several of them too. What cannot be unpacked to its
-// end is unpacked as far as it can; any other encoding leaves the bytes as they
-// are.
+// Decoded returns a body without the content encodings that its header names, as
+// redact.Decoder knows them. What cannot be unpacked to its end is unpacked as far
+// as it can; any other encoding leaves the bytes as they are.
 func Decoded(body []byte, header []store.Field) []byte {
 	return unpacked(body, headerValue(header, "content-encoding"))
 }
 
 func unpacked(body []byte, encoding string) []byte {
-	names := strings.Split(encoding, ",")
-	for i := len(names) - 1; i >= 0; i-- { // the last was applied last
-		var r io.Reader
-		var err error
-		switch strings.ToLower(strings.TrimSpace(names[i])) {
-		case "", "identity":
-			continue
-		case "gzip", "x-gzip":
-			r, err = gzip.NewReader(bytes.NewReader(body))
-		case "deflate":
-			r, err = zlib.NewReader(bytes.NewReader(body))
-		case "zstd":
-			var z *zstd.Decoder
-			z, err = zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
-			if err == nil {
-				defer z.Close()
-				r = z
-			}
-		default:
-			return body
-		}
-		if err != nil {
-			return body // the header does not tell the truth
-		}
-		plain, err := io.ReadAll(io.LimitReader(r, maxDecoded))
-		if len(plain) == 0 && err != nil {
-			return body
-		}
-		body = plain
+	if encoding == "" {
+		return body
 	}
-	return body
+	r, free, err := redact.Decoder(encoding, bytes.NewReader(body))
+	if err != nil {
+		return body // the header does not tell the truth
+	}
+	defer free()
+	plain, err := io.ReadAll(io.LimitReader(r, maxDecoded))
+	if len(plain) == 0 && err != nil {
+		return body
+	}
+	return plain
 }
 
 // arrival returns when the byte before offset end of the joined answer came,

@@ -10,6 +10,7 @@ import (
 
 	"agentrec/store"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
@@ -18,11 +19,8 @@ import (
 
 // Encoded reports whether a header says that its body is compressed.
 func Encoded(header []store.Field) bool {
-	switch strings.ToLower(store.FieldOf(header, "content-encoding")) {
-	case "", "identity":
-		return false
-	}
-	return true
+	list, err := codings(store.FieldOf(header, "content-encoding"))
+	return err != nil || len(list) > 0
 }
 
 // decoded returns what the pieces of a compressed body unpack to, at most limit
@@ -30,14 +28,15 @@ func Encoded(header []store.Field) bool {
 // goes. It reports false for an encoding that it does not know and for what does
 // not unpack.
 func decoded(header []store.Field, pieces [][]byte, limit int) (text []byte, ends []int, ok bool) {
+	if !Encoded(header) {
+		return nil, nil, false
+	}
 	src := &pieceReader{pieces: pieces}
-	in, err := newDecoder(store.FieldOf(header, "content-encoding"), src)
+	in, free, err := Decoder(store.FieldOf(header, "content-encoding"), src)
 	if err != nil {
 		return nil, nil, false
 	}
-	if c, closes := in.(io.Closer); closes {
-		defer c.Close()
-	}
+	defer free()
 	ends = make([]int, 0, len(pieces))
 	buf := make([]byte, 32<<10)
 	for {
@@ -62,27 +61,70 @@ func decoded(header []store.Field, pieces [][]byte, limit int) (text []byte, end
 
 var errEncoding = errors.New("unknown encoding")
 
-// newDecoder returns a reader for what in holds in one of the encodings of
-// RFC 9110 section 8.4.1 and RFC 8878.
-func newDecoder(encoding string, in io.Reader) (io.Reader, error) {
-	switch strings.ToLower(strings.TrimSpace(encoding)) {
-	case "gzip", "x-gzip":
-		return gzip.NewReader(in)
-	case "zstd":
-		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, err
+// mostCodings is how many encodings one in another are taken off. Nobody uses
+// more than one.
+const mostCodings = 3
+
+// codings returns the encodings that a content-encoding names, the one applied
+// last in front.
+func codings(encoding string) ([]string, error) {
+	var list []string
+	for name := range strings.SplitSeq(encoding, ",") {
+		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		case "", "identity":
+			continue
 		}
-		return d.IOReadCloser(), nil
-	case "deflate":
-		// Some mean the bare form by it.
-		b := bufio.NewReader(in)
-		if head, err := b.Peek(2); err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
-			return zlib.NewReader(b)
+		if list = append(list, name); len(list) > mostCodings {
+			return nil, errEncoding
 		}
-		return flate.NewReader(b), nil
 	}
-	return nil, errEncoding
+	slices.Reverse(list)
+	return list, nil
+}
+
+// Decoder returns a reader for what in holds in the encodings that a
+// content-encoding names: those of RFC 9110 section 8.4.1, RFC 7932 and RFC 8878.
+// The caller calls free at the end. It reads from in already.
+func Decoder(encoding string, in io.Reader) (r io.Reader, free func(), err error) {
+	list, err := codings(encoding)
+	if err != nil {
+		return nil, nil, err
+	}
+	var frees []func()
+	free = func() {
+		for _, f := range slices.Backward(frees) {
+			f()
+		}
+	}
+	for _, name := range list {
+		switch name {
+		case "gzip", "x-gzip":
+			in, err = gzip.NewReader(in)
+		case "br":
+			in = brotli.NewReader(in)
+		case "zstd":
+			var d *zstd.Decoder
+			d, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderLowmem(true))
+			if err == nil {
+				in, frees = d, append(frees, d.Close)
+			}
+		case "deflate":
+			// Some mean the bare form by it.
+			b := bufio.NewReader(in)
+			if head, peeked := b.Peek(2); peeked == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
+				in, err = zlib.NewReader(b)
+			} else {
+				in = flate.NewReader(b)
+			}
+		default:
+			err = errEncoding
+		}
+		if err != nil {
+			free()
+			return nil, nil, err
+		}
+	}
+	return in, free, nil
 }
 
 // pieceReader reads pieces one by one; at is which one was read last.

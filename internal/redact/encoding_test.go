@@ -9,6 +9,7 @@ import (
 
 	"agentrec/store"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
@@ -34,6 +35,8 @@ func compress(t *testing.T, encoding string, texts ...string) []string {
 		w = zlib.NewWriter(&b)
 	case "bare":
 		w, err = flate.NewWriter(&b, 5)
+	case "br":
+		w = brotli.NewWriter(&b)
 	case "zstd":
 		w, err = zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
 	}
@@ -67,7 +70,7 @@ func TestExchangeCompressed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, encoding := range []string{"gzip", "deflate", "bare", "zstd"} {
+	for _, encoding := range []string{"gzip", "deflate", "bare", "br", "zstd"} {
 		name := strings.Replace(encoding, "bare", "deflate", 1)
 		make := func(request string, answer ...string) store.Exchange {
 			body := compress(t, encoding, request)[0]
@@ -104,12 +107,20 @@ func TestExchangeCompressed(t *testing.T) {
 			t.Errorf("%s: the cut answer has become %q", encoding, x.Pieces[0].Bytes)
 		}
 	}
+	// One encoding may stand in another.
+	inner := compress(t, "br", `{"say":"`+key+`"}`)[0]
+	x := store.Exchange{Header: []store.Field{{Name: "Content-Encoding", Value: "br, identity, GZIP"}}, Body: []byte(compress(t, "gzip", inner)[0])}
+	if r.Exchange(&x); string(x.Body) != `{"say":"`+r.Token("openai", []byte(key))+`"}` || len(x.Header) != 0 {
+		t.Errorf("br in gzip has become %q, %v", x.Body, x.Header)
+	}
 	// What unpacks to too much, or not at all, stays.
 	bomb := compress(t, "gzip", strings.Repeat("0", store.MaxRequestBody+1))[0]
 	for _, x := range []store.Exchange{
 		{Header: []store.Field{{Name: "Content-Encoding", Value: "gzip"}}, Body: []byte(bomb)},
 		{Header: []store.Field{{Name: "Content-Encoding", Value: "gzip"}}, Body: []byte("plain text")},
-		{Header: []store.Field{{Name: "Content-Encoding", Value: "br"}}, Body: []byte("\x0b\x02\x80abc\x03")},
+		{Header: []store.Field{{Name: "Content-Encoding", Value: "br"}}, Body: []byte("plain text")},
+		{Header: []store.Field{{Name: "Content-Encoding", Value: "compress"}}, Body: []byte("\x1f\x9d\x90abc")},
+		{Header: []store.Field{{Name: "Content-Encoding", Value: "gzip, gzip, gzip, gzip"}}, Body: []byte("plain text")},
 	} {
 		was := string(x.Body)
 		if r.Exchange(&x); string(x.Body) != was || len(x.Header) != 1 {
