@@ -1,10 +1,6 @@
 package store
 
-import (
-	"bytes"
-	"slices"
-	"time"
-)
+import "bytes"
 
 // Line is a frame cut from a stream, or a part of one that is longer than
 // MaxRaw. Raw is valid until the Splitter is used again.
@@ -64,8 +60,10 @@ func (s *Splitter) hold(p []byte, fn func(Line) error) error {
 		return s.part(p, fn)
 	}
 	if need := len(s.carry) + len(p); need > cap(s.carry) {
-		// Double, where append would grow by a quarter and copy more often.
-		s.carry = slices.Grow(s.carry, max(len(p), cap(s.carry)))
+		// Double, where append would grow by a quarter and copy more often, but
+		// not beyond what a line can need before it is a giant.
+		size := max(need, min(2*cap(s.carry), MaxRaw+len(p)))
+		s.carry = append(make([]byte, 0, size), s.carry...)
 	}
 	s.carry = append(s.carry, p...)
 	if lessCR(s.carry) <= MaxRaw {
@@ -135,17 +133,4 @@ func lessCR(p []byte) int {
 		return n - 1
 	}
 	return len(p)
-}
-
-// Line adds what a Splitter cut from stream and returns the frame's seq, 0 for
-// a part that does not end its giant.
-func (w *Writer) Line(stream Stream, t time.Duration, l Line) int64 {
-	if !l.Part {
-		return w.Frame(stream, t, l.Raw, l.Term)
-	}
-	w.part(stream, l.Raw)
-	if !l.Last {
-		return 0
-	}
-	return w.endParts(stream, t, l.Term)
 }

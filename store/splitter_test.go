@@ -164,11 +164,25 @@ func TestWriterTakesLines(t *testing.T) {
 	w := begin(t, db, Start{})
 	input := append(bytes.Repeat([]byte("g"), MaxRaw+5), "\r\nshort\nlast"...)
 	var s Splitter
-	take := func(l Line) error { w.Line(Out, 0, l); return nil }
-	for at := 0; at < len(input); at += 100_000 {
-		s.Split(input[at:min(len(input), at+100_000)], take)
+	take := func(l Line) (err error) {
+		switch {
+		case !l.Part:
+			w.Frame(Out, 0, l.Raw, l.Term)
+		default:
+			if err = w.Part(Out, l.Raw); err == nil && l.Last {
+				_, err = w.EndParts(Out, 0, l.Term)
+			}
+		}
+		return err
 	}
-	s.End(take)
+	for at := 0; at < len(input); at += 100_000 {
+		if err := s.Split(input[at:min(len(input), at+100_000)], take); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.End(take); err != nil {
+		t.Fatal(err)
+	}
 	closeWriter(t, w)
 	session, err := db.Find(t.Context(), "")
 	if err != nil {

@@ -37,7 +37,6 @@ type Drain struct {
 
 	lines  [store.Streams]line
 	done   [store.Streams]int64
-	held   [store.Streams]int64 // bytes of the open giant
 	events int64
 	lost   [store.Streams]int64 // said to be lost on the tape
 	gone   int64                // bytes that went with a deleted database
@@ -296,14 +295,6 @@ func (d *Drain) event(t time.Duration, e event) error {
 	return nil
 }
 
-// flush ends a line that will not be continued.
-func (d *Drain) flush(s store.Stream, t time.Duration) error {
-	if !d.lines[s].begun {
-		return nil
-	}
-	return d.finish(s, t, nil, false)
-}
-
 // checkpoint returns where a later drain has to go on after what was taken.
 func (d *Drain) checkpoint() checkpoint {
 	c := checkpoint{Anchor: d.at, Done: d.done, Events: max(d.events, d.skip), Dropped: d.dropped}
@@ -314,11 +305,11 @@ func (d *Drain) checkpoint() checkpoint {
 	}
 	for s := range d.lines {
 		l := &d.lines[s]
-		if l.begun && l.start.Offset < c.Anchor.Offset {
+		if l.cut.Open() && l.start.Offset < c.Anchor.Offset {
 			c.Anchor = l.start
 		}
 		c.Parts[s] = d.resumed[s]
-		if l.giant {
+		if l.giant() {
 			c.Parts[s] = l.parts + l.skip
 		}
 	}

@@ -1,194 +1,107 @@
 package tape
 
 import (
-	"bytes"
 	"time"
 
 	"agentrec/internal/redact"
 	"agentrec/store"
 )
 
-// line is the unfinished line of one stream.
+// line is what the drain knows of the unfinished line of one stream.
 type line struct {
-	pending []byte // its bytes so far, unless it is a giant
-	begun   bool
-	start   place // the record it begins in
-	giant   bool
-	redact  *redact.Giant // nil when nothing is redacted
-	cr      bool          // a giant's last byte so far was CR: it may belong to the terminator
-	parts   int64         // bytes stored of the giant
-	skip    int64         // of the giant's output: stored by an earlier drain
+	cut    store.Splitter
+	start  place         // the record it begins in, while it is open
+	size   int64         // of what was handed over of it: it is a giant then
+	redact *redact.Giant // of a giant; nil when nothing is redacted
+	parts  int64         // bytes of the giant that came out of redaction
+	skip   int64         // of these: stored by an earlier drain
 }
 
-// chunk cuts a chunk of a stream into lines, at LF only. at is the record it
-// came in.
+// giant reports whether the unfinished line is one.
+func (l *line) giant() bool { return l.size > 0 }
+
+// chunk cuts a chunk of a stream into lines. at is the record it came in.
 func (d *Drain) chunk(s store.Stream, t time.Duration, p []byte, at place) error {
 	l := &d.lines[s]
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			return d.hold(s, p, at)
-		}
-		if !l.begun {
-			d.frame(s, t, p[:i])
-			d.done[s] += int64(i + 1)
-		} else if err := d.finish(s, t, p[:i], true); err != nil {
-			return err
-		}
-		p = p[i+1:]
+	begins := !l.cut.Open()
+	err := l.cut.Split(p, func(x store.Line) error {
+		begins = begins || x.Last
+		return d.line(s, t, x)
+	})
+	if begins {
+		l.start = at
 	}
-	return nil
+	return err
 }
 
-// hold keeps the beginning or the middle of a line.
-func (d *Drain) hold(s store.Stream, p []byte, at place) error {
-	l := &d.lines[s]
-	if !l.begun {
-		l.begun, l.start = true, at
+// flush ends a line that will not be continued.
+func (d *Drain) flush(s store.Stream, t time.Duration) error {
+	return d.lines[s].cut.End(func(x store.Line) error { return d.line(s, t, x) })
+}
+
+// line takes a frame, or a part of a giant.
+func (d *Drain) line(s store.Stream, t time.Duration, x store.Line) error {
+	size := int64(len(x.Raw))
+	if x.Last {
+		size += int64(len(x.Term.Bytes()))
 	}
-	if l.giant {
-		return d.part(s, p)
-	}
-	l.keep(p)
-	if len(l.pending) <= store.MaxRaw {
+	if !x.Part {
+		d.frame(s, t, x.Raw, x.Term)
+		d.done[s] += size
 		return nil
 	}
-	whole := l.pending
-	l.giant, l.pending = true, nil
-	l.skip = d.resumed[s]
-	d.resumed[s] = 0
-	if d.redactor != nil {
-		l.redact = d.redactor.Giant()
+	l := &d.lines[s]
+	if !l.giant() {
+		l.skip, d.resumed[s] = d.resumed[s], 0
+		if d.redactor != nil {
+			l.redact = d.redactor.Giant()
+		}
 	}
-	for len(whole) > 0 { // in pieces, for what is made of them is copied more than once
-		n := min(len(whole), giantPiece)
-		if err := d.part(s, whole[:n]); err != nil {
+	l.size += size
+	for raw := x.Raw; len(raw) > 0; { // in pieces, for what is made of them is copied more than once
+		n := min(len(raw), giantPiece)
+		p := raw[:n]
+		if l.redact != nil {
+			p = l.redact.Next(p)
+		}
+		if err := d.part(s, p); err != nil {
 			return err
 		}
-		whole = whole[n:]
+		raw = raw[n:]
 	}
+	if !x.Last {
+		return nil
+	}
+	if l.redact != nil {
+		if err := d.part(s, l.redact.End()); err != nil {
+			return err
+		}
+	}
+	if _, err := d.writer.EndParts(s, d.clock(t), x.Term); err != nil {
+		return err
+	}
+	d.done[s] += l.size
+	l.size, l.parts, l.skip, l.redact = 0, 0, 0, nil
 	return nil
 }
 
 const giantPiece = 256 << 10
 
-// keep adds to pending, whose memory doubles, but not beyond what a line can
-// need before it is a giant.
-func (l *line) keep(p []byte) {
-	if need := len(l.pending) + len(p); need > cap(l.pending) {
-		size := max(need, min(2*cap(l.pending), store.MaxRaw+MaxChunk), 1<<10)
-		l.pending = append(make([]byte, 0, size), l.pending...)
-	}
-	l.pending = append(l.pending, p...)
-}
-
-// part stores more of a giant, less a trailing CR.
+// part stores more of a giant, but for what an earlier drain has stored.
 func (d *Drain) part(s store.Stream, p []byte) error {
 	l := &d.lines[s]
-	d.held[s] += int64(len(p))
-	if l.cr {
-		l.cr = false
-		if err := d.store(s, []byte{'\r'}); err != nil {
-			return err
-		}
-	}
-	if n := len(p); n > 0 && p[n-1] == '\r' {
-		l.cr, p = true, p[:n-1]
-	}
-	return d.store(s, p)
-}
-
-func (d *Drain) store(s store.Stream, p []byte) error {
-	if r := d.lines[s].redact; r != nil {
-		p = r.Next(p)
-	}
-	return d.keep(s, p)
-}
-
-func (d *Drain) keep(s store.Stream, p []byte) error {
-	l := &d.lines[s]
 	l.parts += int64(len(p))
-	if l.skip > 0 {
-		n := min(l.skip, int64(len(p)))
-		l.skip -= n
-		p = p[n:]
-	}
-	d.weight += len(p)
-	if len(p) == 0 {
+	n := min(l.skip, int64(len(p)))
+	l.skip -= n
+	if p = p[n:]; len(p) == 0 {
 		return nil
 	}
+	d.weight += len(p)
 	return d.writer.Part(s, p)
 }
 
-// finish ends the unfinished line of a stream with its last bytes; terminated
-// tells whether an LF followed them.
-func (d *Drain) finish(s store.Stream, t time.Duration, p []byte, terminated bool) error {
-	l := &d.lines[s]
-	if !l.giant && len(l.pending)+len(p) > store.MaxRaw {
-		if err := d.hold(s, p, l.start); err != nil {
-			return err
-		}
-		p = nil
-	}
-	var size int64
-	if l.giant {
-		size = d.held[s]
-		if len(p) > 0 {
-			if err := d.part(s, p); err != nil {
-				return err
-			}
-			size += int64(len(p))
-		}
-		term := store.None
-		switch {
-		case terminated && l.cr:
-			term = store.CRLF
-		case terminated:
-			term = store.LF
-		case l.cr:
-			if err := d.store(s, []byte{'\r'}); err != nil {
-				return err
-			}
-		}
-		if l.redact != nil {
-			if err := d.keep(s, l.redact.End()); err != nil {
-				return err
-			}
-		}
-		if _, err := d.writer.EndParts(s, d.clock(t), term); err != nil {
-			return err
-		}
-	} else {
-		l.keep(p)
-		size = int64(len(l.pending))
-		if terminated {
-			d.frame(s, t, l.pending)
-		} else {
-			d.add(s, t, l.pending, store.None)
-		}
-	}
-	if terminated {
-		size++
-	}
-	d.done[s] += size
-	d.held[s] = 0
-	*l = line{pending: l.pending[:0]}
-	if cap(l.pending) > 1<<20 {
-		l.pending = nil
-	}
-	return nil
-}
-
-// frame stores a line that LF ended.
-func (d *Drain) frame(s store.Stream, t time.Duration, raw []byte) {
-	if n := len(raw); n > 0 && raw[n-1] == '\r' {
-		d.add(s, t, raw[:n-1], store.CRLF)
-		return
-	}
-	d.add(s, t, raw, store.LF)
-}
-
-func (d *Drain) add(s store.Stream, t time.Duration, raw []byte, term store.Terminator) {
+// frame stores a frame.
+func (d *Drain) frame(s store.Stream, t time.Duration, raw []byte, term store.Terminator) {
 	if d.detector != nil && d.detector.Observe(s, raw) {
 		d.decide()
 	}
