@@ -4,7 +4,10 @@ package tape
 
 import "os"
 
-func rename(_ *os.File, from, to string) error { return os.Rename(from, to) }
+// openFile is os.OpenFile.
+func openFile(path string, flag int, perm os.FileMode) (*os.File, error) {
+	return os.OpenFile(path, flag, perm)
+}
 
 // removeFile unlinks an open tape, then closes it and so its lock.
 func removeFile(f *os.File, path string) {

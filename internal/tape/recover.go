@@ -37,9 +37,9 @@ var errOwned = errors.New("the tape has an owner")
 // it. A missing key is no error: o.key is nil then.
 // take is lock, or share for a reader that leaves the tape where it is.
 func adopt(path string, take func(*os.File) (bool, error)) (*orphan, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0) // some file systems lock only what may be written
+	f, err := openFile(path, os.O_RDWR, 0) // some file systems lock only what may be written
 	if err != nil {
-		f, err = os.Open(path)
+		f, err = openFile(path, os.O_RDONLY, 0)
 	}
 	if err != nil {
 		return nil, err
@@ -285,7 +285,7 @@ func sweep(db string) {
 		return
 	}
 	for _, path := range list {
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		f, err := openFile(path, os.O_RDWR, 0)
 		if err != nil {
 			continue
 		}

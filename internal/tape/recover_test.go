@@ -16,13 +16,6 @@ import (
 	"agentrec/store"
 )
 
-// kill leaves a tape as kill -9 would: its lock is free, nothing else happens.
-func kill(t testing.TB, tape *Tape) {
-	t.Helper()
-	tape.dead.Store(true)
-	tape.file.Close()
-}
-
 // names lists a directory.
 func names(t testing.TB, dir string) []string {
 	t.Helper()

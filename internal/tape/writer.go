@@ -95,7 +95,7 @@ func Create(path string, s Start) (*Tape, error) {
 		return nil, err
 	}
 	temp := t.path + fresh
-	t.file, err = os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	t.file, err = openFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func Create(path string, s Start) (*Tape, error) {
 	}
 	if err == nil {
 		t.keyPath = saveKey(t.id, t.path, key)
-		err = rename(t.file, temp, t.path)
+		err = os.Rename(temp, t.path)
 	}
 	if err != nil {
 		t.file.Close()
