@@ -49,7 +49,7 @@ func (r *Redactor) remember(found ...value) {
 		}
 		i := slices.IndexFunc(r.known, func(k value) bool { return k.text == v.text })
 		switch {
-		case i < 0 && len(r.known) < most:
+		case i < 0 && len(r.known)-r.given < most:
 			r.known = append(r.known, v)
 			changed = true
 		case i >= 0 && r.known[i].weak && !v.weak:
@@ -60,4 +60,39 @@ func (r *Redactor) remember(found ...value) {
 	if changed {
 		r.engine.Store(newEngine(r.known, len(r.rules) > 0))
 	}
+}
+
+// learned is a value that was learned, as it is written. It need not be UTF-8.
+type learned struct {
+	Text []byte `json:"text"`
+	Kind string `json:"kind"`
+	Weak bool   `json:"weak,omitempty"`
+}
+
+// mostTold bounds what learned returns, in bytes of values: it is stored with
+// every commit.
+const mostTold = 64 << 10
+
+// learned returns the values that were learned so far.
+func (r *Redactor) learned() []learned {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []learned
+	size := 0
+	for _, v := range r.known[r.given:] {
+		if size+len(v.text) <= mostTold {
+			size += len(v.text)
+			list = append(list, learned{[]byte(v.text), v.kind, v.weak})
+		}
+	}
+	return list
+}
+
+// recall learns what learned returned of another redactor.
+func (r *Redactor) recall(list []learned) {
+	values := make([]value, len(list))
+	for i, v := range list {
+		values[i] = value{text: string(v.Text), kind: v.Kind, weak: v.Weak}
+	}
+	r.remember(values...)
 }

@@ -101,3 +101,19 @@ func TestLearnedFromAWeakName(t *testing.T) {
 		t.Error("a strong name did not make it sure")
 	}
 }
+
+// An environment full of secrets leaves room to learn more.
+func TestLearnBesideManyGiven(t *testing.T) {
+	var environ []string
+	for i := range 2 * mostLearned {
+		environ = append(environ, fmt.Sprintf("S%d_API_KEY=given-k3y-%06d", i, i))
+	}
+	r, err := New(Options{Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Frame(store.In, []byte(`{"api_key":"local/k3y-0001"}`))
+	if got := show(r.Text([]byte("local/k3y-0001"))); got != "«api_key»" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -37,6 +37,7 @@ type Redactor struct {
 	dialect atomic.Pointer[dialect.Dialect]
 	engine  atomic.Pointer[engine]
 	made    *engine // the first, before anything was learned
+	given   int     // how many of known were not learned
 
 	mu    sync.Mutex // guards what follows
 	known []value    // of which the engine was made
@@ -94,6 +95,7 @@ func New(o Options) (*Redactor, error) {
 		r.rules = append(r.rules, re)
 	}
 	r.known = environment(append(o.Environ[:len(o.Environ):len(o.Environ)], dotEnv(o.DotEnv)...))
+	r.given = len(r.known)
 	r.made = newEngine(r.known, len(r.rules) > 0)
 	r.engine.Store(r.made)
 	return r, nil

@@ -2,6 +2,8 @@ package redact
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"agentrec/store"
@@ -14,10 +16,6 @@ type Session struct {
 	*Redactor
 	keys [store.Streams]openKey
 }
-
-// Memory is how many frames a Session may need to have seen before the next one:
-// who goes on with a session shows it that many of the last, redacted or not.
-const Memory = keyFrames
 
 // Session returns a redactor for the frames of a session from its first on.
 func (r *Redactor) Session() *Session { return &Session{Redactor: r} }
@@ -64,22 +62,55 @@ func (s *Session) Find(stream store.Stream, raw []byte) []Hit {
 	return append(append(out[:at:at], Hit{keyKind, from, to, true}), rest...)
 }
 
+// sessionState is what a Session knows besides what it was made with.
+type sessionState struct {
+	Learned []learned              `json:"learned,omitempty"`
+	Keys    [store.Streams]openKey `json:"keys"`
+}
+
+// State returns what the frames so far have taught, for the Restore of another
+// Session that goes on behind them; nil for nothing. It holds secrets in clear.
+func (s *Session) State() []byte {
+	now := sessionState{s.learned(), s.keys}
+	if now.Learned == nil && !slices.ContainsFunc(now.Keys[:], func(k openKey) bool { return k.Left > 0 }) {
+		return nil
+	}
+	b, err := json.Marshal(now)
+	if err != nil {
+		panic("redact: " + err.Error()) // bytes, numbers and truth values only
+	}
+	return b
+}
+
+// Restore takes over what State returned.
+func (s *Session) Restore(state []byte) error {
+	var then sessionState
+	if err := json.Unmarshal(state, &then); err != nil {
+		return fmt.Errorf("reading what redaction had learned: %w", err)
+	}
+	s.keys = then.Keys
+	s.recall(then.Learned)
+	return nil
+}
+
 // openKey is a private key of which a frame of the stream held the beginning
 // and not the end. Its lines are looked for where the beginning stood: in the
 // same column of a plain line, or under the same name of a JSON frame.
 type openKey struct {
-	left   int    // frames that may still hold some of it, 0 for no key
-	odd    int    // frames in a row that held none
-	sure   bool   // a line of it was found
-	column int    // of the beginning in a plain line
-	member []byte // in a JSON frame: what stands before the text, as "text":"
+	Left   int    `json:"left"`             // frames that may still hold some of it, 0 for no key
+	Odd    int    `json:"odd,omitempty"`    // frames in a row that held none
+	Sure   bool   `json:"sure,omitempty"`   // some of it was found
+	Next   bool   `json:"next,omitempty"`   // its first bytes are the next under the name
+	Column int    `json:"column,omitempty"` // of the beginning in a plain line
+	Member []byte `json:"member,omitempty"` // in a JSON frame: what stands before the text, as "text":"
 }
 
 const (
 	keyKind   = "private_key"
-	keyFrames = 400 // the longest RSA keys in use have 200 lines
-	keyOdd    = 3   // other lines that may come between
-	keyLine   = 40  // the least length of the first line; RFC 7468 lines have 64
+	keyFrames = 400  // the longest RSA keys in use have 200 lines,
+	keyPieces = 8000 // or 6500 letters, of which each can be a piece of a text
+	keyOdd    = 3    // other lines that may come between
+	keyLine   = 40   // the least length of the first line; RFC 7468 lines have 64
 )
 
 // open notes that l has found the beginning of a key in raw.
@@ -87,63 +118,81 @@ func (k *openKey) open(raw []byte, l *search) {
 	if l == nil || l.header < 0 {
 		return
 	}
-	*k = openKey{left: keyFrames, column: l.header}
-	k.sure = slices.ContainsFunc(l.hits, func(h hit) bool { return h.start <= l.header && l.header < h.end })
+	*k = openKey{Left: keyFrames, Column: l.header}
+	k.Sure = slices.ContainsFunc(l.hits, func(h hit) bool { return h.start <= l.header && l.header < h.end })
 	if !l.json {
 		return
 	}
 	quote := bytes.LastIndexByte(raw[:l.header], '"')
 	if quote < 1 {
-		k.left = 0
+		k.Left = 0
 		return
 	}
 	colon := blankBefore(raw, quote)
 	name := blankBefore(raw, max(colon-1, 0))
 	if raw[max(colon-1, 0)] != ':' || name < 2 || raw[name-1] != '"' {
-		k.left = 0
+		k.Left = 0
 		return
 	}
 	start := bytes.LastIndexByte(raw[:name-1], '"')
-	k.member = bytes.Clone(raw[max(start, 0) : quote+1])
+	k.Left, k.Member = keyPieces, bytes.Clone(raw[max(start, 0):quote+1])
+	rest := raw[l.header:min(literalEnd(raw, quote)-1, len(raw))]
+	if i := bytes.LastIndex(rest, []byte("PRIVATE KEY-----")); i >= 0 {
+		k.Next = onlyBlank(rest[i+len("PRIVATE KEY-----"):])
+	}
 }
 
 // line returns the bytes of the frame that belong to the key, none with
 // from >= to.
 func (k *openKey) line(raw []byte) (from, to int) {
-	if k.left == 0 {
+	if k.Left == 0 {
 		return 0, 0
 	}
-	k.left--
-	if k.member == nil {
-		from, to = min(k.column, len(raw)), len(raw)
+	k.Left--
+	begins := false
+	if k.Member == nil {
+		from, to = min(k.Column, len(raw)), len(raw)
 		if i, j, ok := keyText(raw, from, to); ok {
 			from, to = i, j
 		} else {
 			from, to, _ = keyText(raw, 0, len(raw))
 		}
-	} else if i := bytes.Index(raw, k.member); i >= 0 {
-		i += len(k.member)
-		from, to, _ = keyText(raw, i, min(literalEnd(raw, i-1)-1, len(raw)))
+	} else if i := bytes.Index(raw, k.Member); i >= 0 {
+		i += len(k.Member)
+		end := min(literalEnd(raw, i-1)-1, len(raw))
+		if onlyBlank(raw[i:end]) {
+			return 0, 0
+		}
+		// A text that comes in pieces is cut anywhere. Words begin with a blank.
+		if raw[i] != ' ' {
+			from, to, _ = keyText(raw, i, end)
+		}
+		begins = k.Next && from < to && keyStart(raw[from:to])
+		k.Next = false
 	} else {
 		return 0, 0 // a frame of another kind
 	}
 	switch end := bytes.Contains(raw, []byte("-----END")); {
-	case to-from >= keyLine, to > from && k.sure && k.odd == 0:
-		k.sure, k.odd = true, 0
+	case to-from >= keyLine, to > from && k.Sure && k.Odd == 0, begins:
+		k.Sure, k.Odd = true, 0
 		if end {
-			k.left = 0
+			k.Left = 0
 		}
 		return from, to
 	case end:
-		k.left = 0
+		k.Left = 0
 	case between(raw):
 	default:
-		if k.odd++; k.odd > keyOdd {
-			k.left = 0
+		if k.Odd++; k.Odd > keyOdd {
+			k.Left = 0
 		}
 	}
 	return 0, 0
 }
+
+// onlyBlank reports whether there is nothing in a text but blanks and line ends,
+// written or escaped.
+func onlyBlank(text []byte) bool { return blank(text, 0) == len(text) }
 
 // between reports whether a line can stand inside a key without being of it: a
 // token in its place, a blank one, or a header (RFC 1421: Proc-Type, DEK-Info).

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -104,5 +105,108 @@ func TestKeyInPieces(t *testing.T) {
 				t.Errorf("piece %d: %s", i, got)
 			}
 		}
+	}
+}
+
+// A text that comes in pieces holds a key of which no piece has much.
+func TestKeyInDeltas(t *testing.T) {
+	var lines []string
+	for name, pieces := range map[string][]string{
+		"with the header":   {"see -----BEGIN PRIVATE KEY-----\nMC4CAQ", "AwBQYDK2VwBCIEI", "\n", "/abcd", "Q", "\nx9+", "=\n-----END PRIVATE KEY-----\n"},
+		"behind the header": {"-----BEGIN EC PRIVATE KEY-----\n", "MHcCAQEEI", "\n", "AbCdEfGh\n", "01", "\n-----END EC PRIVATE KEY-----"},
+		"openssh":           {"-----BEGIN OPENSSH PRIVATE KEY-----", "\n", "b3BlbnNz", "aC1rZXktdjEA\n", "AAAA\n-----END"},
+	} {
+		s := testRedactor(t).Session()
+		again, check := testRedactor(t).Session(), testRedactor(t).Session()
+		lines = lines[:0]
+		for _, p := range pieces {
+			frame, _ := json.Marshal(map[string]string{"delta": p})
+			other := []byte(`{"tick":"abcd"}`)
+			if got := s.Frame(store.Out, other); !bytes.Equal(got, other) {
+				t.Errorf("%s: another frame was taken for the key: %s", name, got)
+			}
+			got := s.Frame(store.Out, frame)
+			lines = append(lines, string(got))
+			if twice := again.Frame(store.Out, got); !bytes.Equal(twice, got) {
+				t.Errorf("%s: a second pass changes %s to %s", name, got, twice)
+			}
+			// What Find tells is what Frame takes out.
+			if found := len(check.Find(store.Out, frame)) > 0; found == bytes.Equal(got, frame) {
+				t.Errorf("%s: found in %s: %v", name, frame, found)
+			}
+		}
+		for _, secret := range []string{"MC4CAQ", "AwBQ", "abcd", "Q\"", "x9+", "MHcC", "AbCd", "\"01", "b3Bl", "aC1r", "AAAA"} {
+			if all := strings.Join(lines, "\n"); strings.Contains(all, secret) {
+				t.Errorf("%s: %s is left in\n%s", name, secret, all)
+			}
+		}
+	}
+	// Words behind such a line are words, and one line of them is the most that goes.
+	for _, pieces := range [][]string{
+		{"-----BEGIN PRIVATE KEY-----\nis the first line", " of", " it", "."},
+		{"-----BEGIN PRIVATE KEY-----\n", "then", " comes", " the", " rest"},
+		{"it begins with -----BEGIN PRIVATE KEY-----", " as", " you", " know"},
+	} {
+		s := testRedactor(t).Session()
+		for _, p := range pieces {
+			frame, _ := json.Marshal(map[string]string{"delta": p})
+			if got := s.Frame(store.Out, frame); !bytes.Equal(got, frame) {
+				t.Errorf("%s became %s", frame, got)
+			}
+		}
+	}
+}
+
+// A session goes on where another one ended: in the middle of a key, and with what
+// that one had learned.
+func TestStateIsRestored(t *testing.T) {
+	lines := pemLines()
+	for at := range lines {
+		s := testRedactor(t).Session()
+		if at == 0 && s.State() != nil {
+			t.Errorf("a new session knows %s", s.State())
+		}
+		whole := testRedactor(t).Session()
+		want := make([]string, len(lines))
+		for i, l := range lines {
+			want[i] = string(whole.Frame(store.Err, []byte(l)))
+		}
+		for i, l := range lines[:at] {
+			if got := string(s.Frame(store.Err, []byte(l))); got != want[i] {
+				t.Fatalf("line %d: %s", i, got)
+			}
+		}
+		next := testRedactor(t).Session()
+		if state := s.State(); state != nil {
+			if err := next.Restore(state); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, l := range lines[at:] {
+			if got := string(next.Frame(store.Err, []byte(l))); got != want[at+i] {
+				t.Errorf("restored before line %d, line %d: %s, want %s", at, at+i, got, want[at+i])
+			}
+		}
+	}
+
+	s := testRedactor(t).Session()
+	s.Frame(store.In, []byte(`{"api_key":"local/k3y-0001","token":"page7-cursor-0123456789"}`))
+	next := testRedactor(t).Session()
+	if err := next.Restore(s.State()); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{`{"e":"local/k3y-0001"}`, `{"e":"page7-cursor-0123456789"}`} {
+		if a, b := s.Find(store.Out, []byte(text)), next.Find(store.Out, []byte(text)); len(a) != 1 || !slices.Equal(a, b) {
+			t.Errorf("%s: %v, restored %v", text, a, b)
+		}
+	}
+	if err := next.Restore([]byte("{")); err == nil {
+		t.Error("restored from nothing")
+	}
+	for i := range mostLearned {
+		s.Frame(store.In, fmt.Appendf(nil, `{"api_key":"%d%s"}`, i, strings.Repeat("k3y", longestLearned/4)))
+	}
+	if n := len(s.State()); n < mostTold || n > 2*mostTold {
+		t.Errorf("%d bytes of state", n)
 	}
 }

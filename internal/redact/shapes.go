@@ -284,7 +284,7 @@ func privateKey(text []byte, start int, quote func(i int) bool) int {
 				}
 				return i
 			case "BEG":
-				return pemCut(from, cut, i)
+				return pemCut(text, from, cut, i)
 			}
 		}
 		if c == '"' && cut < 0 && quote(i) {
@@ -295,18 +295,36 @@ func privateKey(text []byte, start int, quote func(i int) bool) int {
 		}
 		i++
 	}
-	return pemCut(from, cut, i)
+	return pemCut(text, from, cut, i)
 }
 
 // pemCut is the end of a key without an end, -1 when there is too little of it.
-func pemCut(from, cut, i int) int {
+// Where the text around it ends, as that of a log line or of a text that comes in
+// pieces does, its first bytes are enough.
+func pemCut(text []byte, from, cut, i int) int {
+	ends := cut >= 0 || i == len(text)
 	if cut >= 0 {
 		i = cut
 	}
-	if i-from < 40 {
-		return -1
+	if i-from >= 40 || ends && keyBegins(text[from:i]) {
+		return i
 	}
-	return i
+	return -1
+}
+
+// keyBegins reports whether the line of the words PRIVATE KEY, which stand before
+// text, ends there and a key begins.
+func keyBegins(text []byte) bool {
+	line, ok := bytes.CutPrefix(text, []byte("-----"))
+	i := blank(line, 0)
+	return ok && bytes.ContainsAny(line[:i], "\nn") && keyStart(line[i:])
+}
+
+// keyStart reports whether text begins as the base64 of a private key does: of a
+// SEQUENCE in DER (RFC 5958, 5915, 8017), whose second byte is its length, or of
+// the words openssh-key-v1.
+func keyStart(text []byte) bool {
+	return len(text) > 1 && (text[0] == 'M' && 'A' <= text[1] && text[1] <= 'P' || text[0] == 'b' && text[1] == '3')
 }
 
 func pemByte(c byte) bool {

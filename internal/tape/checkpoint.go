@@ -27,7 +27,14 @@ type checkpoint struct {
 	Parts  [store.Streams]int64 `json:"parts"`  // bytes stored of that line, as a giant
 	Events int64                `json:"events"` // event records stored
 
-	Dropped int64 `json:"dropped,omitempty"` // exchanges that went with a deleted database
+	// What is known to be missing so far.
+	Lost    [store.Streams]int64 `json:"lost"`              // bytes of each stream, as the events stored say
+	Damage  damage               `json:"damage,omitzero"`   // of the tape
+	CutOff  int64                `json:"cut_off,omitempty"` // bytes of exchanges that were let go
+	Gone    int64                `json:"gone,omitempty"`    // bytes that went with a deleted database
+	Dropped int64                `json:"dropped,omitempty"` // exchanges that went with a deleted database
+
+	Taught []byte `json:"taught,omitempty"` // what redaction was taught, sealed
 }
 
 func (c checkpoint) encode() []byte {

@@ -53,16 +53,18 @@ type Drain struct {
 	end    *End // the end record, when the tape has one
 	cut    bool // said so
 	damage damage
+
+	taught, sealed []byte // what the redactor was taught, in clear and for checkpoints
 }
 
 // damage is what of a tape does not open.
 type damage struct {
-	at    int64 // where it begins
-	bytes int64 // 0 for none
+	At    int64 `json:"at"`    // where it begins
+	Bytes int64 `json:"bytes"` // 0 for none
 }
 
 func (d damage) String() string {
-	return fmt.Sprintf("its tape is damaged at byte %d: %s cannot be read", d.at, bytesOf(d.bytes))
+	return fmt.Sprintf("its tape is damaged at byte %d: %s cannot be read", d.At, bytesOf(d.Bytes))
 }
 
 func bytesOf(n int64) string {
@@ -84,19 +86,17 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 		return nil, fmt.Errorf("read the start of the tape: %w", err)
 	}
 	d := &Drain{db: db, spare: mostHeld, reader: r, at: place{Offset: r.next}, first: r.next}
+	argv := s.Argv
 	if !s.Unredacted {
 		r, err := redact.New(redact.Options{Key: secret, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
 		if err != nil {
 			return nil, err
 		}
 		d.redactor = r.Session()
+		argv = d.redactor.Argv(argv) // which learns from it
 	}
 	if err := d.resume(ctx, s); !errors.Is(err, store.ErrNotFound) {
 		return d, err
-	}
-	argv := s.Argv
-	if d.redactor != nil {
-		argv = d.redactor.Argv(argv)
 	}
 	d.writer, err = db.Begin(ctx, store.Start{
 		ID: id, UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd, Folders: s.Folders,
@@ -122,18 +122,11 @@ func (d *Drain) resume(ctx context.Context, s Start) error {
 	if c.Anchor.Offset > 0 {
 		d.at, d.from, d.done = c.Anchor, c.Done, c.Done
 		d.skip, d.events, d.resumed, d.dropped = c.Events, c.Events, c.Parts, c.Dropped
+		d.lost, d.damage, d.cutOff, d.gone = c.Lost, c.Damage, c.CutOff, c.Gone
 		d.reader.seek(c.Anchor.Offset)
 	}
+	d.recall(c)
 	d.now = w.Session().Ended
-	if d.redactor != nil {
-		last := w.Session().Count()
-		for f, err := range w.Session().Frames(ctx, max(1, last-redact.Memory), last) {
-			if err != nil {
-				return err
-			}
-			d.redactor.Frame(f.Stream, f.Raw)
-		}
-	}
 	if s.Dialect == "" {
 		s.Dialect = w.Session().Dialect
 	}
@@ -144,7 +137,8 @@ func (d *Drain) resume(ctx context.Context, s Start) error {
 // lost, and said to be.
 func (d *Drain) skipTo(c checkpoint) {
 	d.at, d.from, d.done, d.skip, d.events = c.Anchor, c.Done, c.Done, c.Events, c.Events
-	d.dropped = c.Anchor.Exchanges
+	d.dropped, d.damage = c.Anchor.Exchanges, c.Damage
+	d.recall(c)
 	d.reader.seek(c.Anchor.Offset)
 	for s, n := range c.Done {
 		if n > 0 {
@@ -229,10 +223,10 @@ func (d *Drain) skipDamage(length int64, why error) error {
 	if blank || d.reader.next == length && errors.Is(why, errTorn) {
 		return errTorn
 	}
-	if d.damage.bytes == 0 {
-		d.damage.at = from
+	if d.damage.Bytes == 0 {
+		d.damage.At = from
 	}
-	d.damage.bytes += n
+	d.damage.Bytes += n
 	d.dirty = true
 	d.at.Offset = d.reader.next
 	for s := range store.Streams {
@@ -267,13 +261,13 @@ func (d *Drain) take(rec record) error {
 		if err := json.Unmarshal(rec.data, &e); err != nil || e.Stream >= store.Streams {
 			return fmt.Errorf("read an event of the tape: %w", errors.Join(err, errDamaged))
 		}
-		if e.Kind == store.EventLost {
-			d.lost[e.Stream] += e.Bytes
-		}
 		if d.at.Events <= d.skip {
 			return nil
 		}
 		d.events++
+		if e.Kind == store.EventLost {
+			d.lost[e.Stream] += e.Bytes
+		}
 		return d.event(rec.time, e)
 	case kindExchange:
 		return d.exchange(rec, here)
@@ -297,7 +291,10 @@ func (d *Drain) event(t time.Duration, e event) error {
 
 // checkpoint returns where a later drain has to go on after what was taken.
 func (d *Drain) checkpoint() checkpoint {
-	c := checkpoint{Anchor: d.at, Done: d.done, Events: max(d.events, d.skip), Dropped: d.dropped}
+	c := checkpoint{
+		Anchor: d.at, Done: d.done, Events: max(d.events, d.skip),
+		Lost: d.lost, Damage: d.damage, CutOff: d.cutOff, Gone: d.gone, Dropped: d.dropped, Taught: d.sealed,
+	}
 	for _, x := range d.begun {
 		if x.start.Offset < c.Anchor.Offset {
 			c.Anchor = x.start
@@ -323,6 +320,7 @@ func (d *Drain) commit(ctx context.Context) error {
 	}
 	d.dropOld()
 	left := d.storeGrown()
+	d.sealTaught()
 	if err := d.writer.Commit(ctx, d.checkpoint().encode()); err != nil {
 		return err
 	}
@@ -348,7 +346,7 @@ func (d *Drain) close(ctx context.Context, e *End, cut string) error {
 			cut = fmt.Sprintf("%d bytes were forwarded but not recorded: %s", total, e.Reason)
 		}
 	}
-	if d.damage.bytes > 0 {
+	if d.damage.Bytes > 0 {
 		cut = d.damage.String()
 	}
 	if d.cutOff > 0 {
