@@ -98,6 +98,9 @@ func deleteAll(ctx context.Context, db *store.DB, list []*store.Session, o manag
 			warn(o.Err, "deleted, but the file keeps its size: %v", err)
 		}
 		for _, s := range list {
+			if err := tape.Forget(o.DB, s.UID); err != nil {
+				warn(o.Err, "deleted, but it may come back: %v", err)
+			}
 			if err := transcript.Forget(s.UID); err != nil {
 				warn(o.Err, "deleted, but not all that was derived from it: %v", err)
 			}

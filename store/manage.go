@@ -115,7 +115,7 @@ func settled(ctx context.Context, tx *sql.Tx, s *Session) error {
 		return ErrNotFound
 	case err != nil:
 		return err
-	case state == Recording:
+	case state == Recording && s.db.over.marks[s.UID] == "":
 		return ErrRecording
 	}
 	return nil

@@ -22,8 +22,8 @@ type overlay struct {
 // used by several goroutines.
 func (db *DB) Overlay(from *DB) { db.over.from = from }
 
-// Mark makes db show its open session uid as cut for a reason that the file
-// does not know yet. It is called before db is used by several goroutines.
+// Mark makes db take its open session uid for cut, for a reason that the file
+// does not know. It is called before db is used by several goroutines.
 func (db *DB) Mark(uid, reason string) {
 	if db.over.marks == nil {
 		db.over.marks = map[string]string{}
@@ -58,6 +58,20 @@ func (db *DB) mark(s *Session) {
 	if reason, ok := db.over.marks[s.UID]; ok && s.State == Recording {
 		s.State, s.Reason = Cut, reason
 	}
+}
+
+// Unended returns the sessions that are being recorded by what the file says,
+// oldest first.
+func (db *DB) Unended(ctx context.Context) ([]*Session, error) {
+	var list []*Session
+	err := db.read(ctx, func(pool *pool) (err error) {
+		list, err = db.loadSessions(ctx, pool, "WHERE s.state = ? ORDER BY s.id", Recording)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the sessions of %s: %w", db.path, err)
+	}
+	return list, nil
 }
 
 // Empty reports whether err of an open says that there is no recording, but

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,13 +54,13 @@ func adopt(path string, take func(*os.File) (bool, error)) (*orphan, error) {
 	return o, nil
 }
 
-// started is when the session began, by its id.
-func (o *orphan) started() time.Time {
-	id, err := ulid.ParseStrict(o.id)
+// begun is when the session with an id began.
+func begun(id string) time.Time {
+	parsed, err := ulid.ParseStrict(id)
 	if err != nil {
 		return time.Time{}
 	}
-	return ulid.Time(id.Time())
+	return ulid.Time(parsed.Time())
 }
 
 func (o *orphan) own(take func(*os.File) (bool, error)) error {
@@ -207,13 +209,35 @@ func numberEarlier(ctx context.Context, db *store.DB, secret []byte, path, id st
 func closeMute(ctx context.Context, db *store.DB, o *orphan, id int64) error {
 	w, _, err := db.Resume(ctx, o.id)
 	if errors.Is(err, store.ErrNotFound) {
-		w, err = db.Begin(ctx, store.Start{ID: id, UID: o.id, Started: o.started()})
+		w, err = db.Begin(ctx, store.Start{ID: id, UID: o.id, Started: begun(o.id)})
 	}
 	if err != nil {
 		return err
 	}
 	end := store.End{State: store.Cut, Reason: o.mute(), Ended: w.Session().Ended, Wire: [store.Streams]int64{-1, -1, -1}}
 	return w.Close(ctx, end)
+}
+
+// Forget removes the tape of a session that was deleted from the database at
+// path, if a recorder left one that could not be read: it would bring the session
+// back.
+func Forget(path, uid string) error {
+	full, err := resolve(path)
+	if err != nil {
+		return fmt.Errorf("forgetting session %s: %w", uid, err)
+	}
+	o, err := adopt(full+infix+uid, lock)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOwned) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("forgetting session %s: %w", uid, err)
+	}
+	removeFile(o.file, o.path)
+	if o.keyPath != "" {
+		os.Remove(o.keyPath)
+	}
+	return nil
 }
 
 // lay brings the tapes that dead recorders left beside db into a temporary
@@ -272,6 +296,37 @@ func lay(ctx context.Context, db *store.DB, path string) error {
 		o.close()
 		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// tapeGone is why a session is cut that is still being recorded by what the
+// database says, but has no tape.
+const tapeGone = "its recorder is gone, and its tape with what was not stored yet"
+
+// markGone makes db show as cut what nobody records any more although nothing
+// says so: a recorder has its tape from before the session begins in the
+// database until after it has ended there. It happens when the tape of a dead
+// recorder is deleted, or the database copied without it. The file keeps what it
+// says, for it may have another name elsewhere, with a tape beside that one.
+func markGone(ctx context.Context, db *store.DB, path string) error {
+	open, err := db.Unended(ctx)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	list, err := tapes(path)
+	if err != nil {
+		return err
+	}
+	for _, s := range open {
+		// A young one without a tape is being written by a command that has none.
+		if slices.Contains(list, path+infix+s.UID) || time.Since(begun(s.UID)) < time.Minute {
+			continue
+		}
+		// It may have ended between the two looks.
+		if err := s.Refresh(ctx); err == nil && s.State == store.Recording {
+			db.Mark(s.UID, tapeGone)
 		}
 	}
 	return nil

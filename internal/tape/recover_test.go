@@ -253,6 +253,47 @@ func TestATapeWithADamagedStartIsTold(t *testing.T) {
 	}
 }
 
+// TestADeletedSessionStaysAway although its tape cannot be read; what a recorder
+// is at work on is not touched.
+func TestADeletedSessionStaysAway(t *testing.T) {
+	tape := create(t)
+	if err := Forget(tape.db, tape.id); err != nil {
+		t.Error(err)
+	}
+	b, err := os.ReadFile(tape.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[headerSize+recordSize] ^= 1
+	if err := os.WriteFile(tape.path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, tape)
+	db, err := OpenWrite(t.Context(), tape.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := frames(t, db)
+	if err := db.Delete(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := Forget(tape.db, s.UID); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	db, err = OpenWrite(t.Context(), tape.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if list, err := db.Sessions(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("%d sessions, %v", len(list), err)
+	}
+	if err := Forget(tape.db, tape.id); err != nil {
+		t.Errorf("without a tape: %v", err)
+	}
+}
+
 // TestDamageInTheMiddle turns a bit over in each place of a record in the
 // middle of a tape: what stands before and behind it is recovered, and the
 // session says where it is damaged.

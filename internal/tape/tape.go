@@ -64,6 +64,9 @@ func with(ctx context.Context, path string, open func(context.Context, string) (
 	if err == nil {
 		err = then(ctx, db, full)
 	}
+	if err == nil {
+		err = markGone(ctx, db, full)
+	}
 	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("read the tapes beside %s: %w", path, err)
