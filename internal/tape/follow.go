@@ -36,10 +36,11 @@ type Follower struct {
 	db      *store.DB
 	info    os.FileInfo // of the database file as opened
 	drain   *Drain
-	err     error // the last one, nil once a commit worked
-	failed  int   // commits in a row
-	torn    error // the tape cannot be read on
-	adopted bool
+	err     error      // the last one, nil once a commit worked
+	failed  int        // commits in a row
+	torn    error      // the tape cannot be read on
+	adopted bool       // all that dead recorders had left was taken over
+	tried   time.Time  // when that was last worked on
 	last    checkpoint // of the last commit
 	punched int64      // the tape is gone up to here, but for its start
 	look    struct {
@@ -55,10 +56,6 @@ func (t *Tape) Follower() *Follower {
 	return f
 }
 
-// Err returns why the database is behind the tape, nil while it is not. It is
-// called after Run or Complete returned.
-func (f *Follower) Err() error { return f.err }
-
 // Run follows the tape until ctx ends, whatever happens to the database: a
 // failed open or commit is tried again, for ever. It is called on a thread of
 // low priority, and not again; what it leaves Complete takes in.
@@ -66,6 +63,7 @@ func (f *Follower) Run(ctx context.Context) {
 	if f.tape.file == nil {
 		return
 	}
+	f.tried = time.Now()
 	for f.pause(ctx, firstLook) {
 		if err := f.turn(ctx); err != nil {
 			f.err = err
@@ -102,6 +100,8 @@ func (f *Follower) turn(until context.Context) error {
 		switch {
 		case until.Err() != nil:
 			return nil
+		case err == nil && !f.adopted && time.Since(f.tried) >= adoptAtLatest:
+			f.adopt(until)
 		case err == nil && flooded:
 			f.giveWay(until)
 			last = time.Now()
@@ -109,8 +109,9 @@ func (f *Follower) turn(until context.Context) error {
 		case f.drain.dirty:
 			f.pause(until, time.Until(last.Add(commitEvery)))
 		default:
-			f.adopt(until)
-			f.await(until)
+			if !f.adopt(until) {
+				f.await(until)
+			}
 			last = time.Now()
 		}
 	}
@@ -135,16 +136,27 @@ func (f *Follower) giveWay(ctx context.Context) {
 	}
 }
 
-// adopt takes over the tapes of dead recorders, once, when there is nothing
-// else to do.
-func (f *Follower) adopt(ctx context.Context) {
+// The tapes of dead recorders are taken over when there is nothing else to do,
+// but at the latest adoptAtLatest after that was last worked on: a recorder that
+// never keeps up with its agent does it too. One go is adoptSlice long, for the
+// session at hand waits, and its tape grows.
+const (
+	adoptAtLatest = time.Minute
+	adoptSlice    = time.Second
+)
+
+// adopt takes over tapes of dead recorders for adoptSlice, and reports whether
+// some are left. Those that cannot be taken over are not ours to report: the
+// next command tries again.
+func (f *Follower) adopt(until context.Context) (more bool) {
 	if f.adopted {
-		return
+		return false
 	}
-	f.adopted = true
-	if err := takeOver(ctx, f.db, f.tape.db); err != nil {
-		return // they are not ours to report; the next command tries again
-	}
+	ctx, cancel := context.WithTimeout(until, adoptSlice)
+	defer cancel()
+	_ = takeOver(ctx, f.db, f.tape.db)
+	f.adopted, f.tried = ctx.Err() == nil, time.Now()
+	return !f.adopted
 }
 
 // await sleeps until the tape grows.
@@ -294,6 +306,9 @@ func (f *Follower) complete(deadline context.Context, e End) error {
 		cut = "the tape was damaged"
 	}
 	if err := f.drain.close(ctx, &e, cut); err != nil {
+		if !store.Busy(err) {
+			f.Close() // it may have got further than it knows
+		}
 		return err
 	}
 	if !sameFile(f.info, f.tape.db) {
