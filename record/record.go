@@ -61,7 +61,7 @@ const threads = 6
 // megabytes leaves garbage as long as itself.
 const (
 	gcPercent  = 200
-	softMemory = 24 << 20
+	softMemory = 20 << 20
 )
 
 // prepare sets the process up for recording.

@@ -13,14 +13,12 @@ import (
 )
 
 // What is stored packed is one or several zstd frames behind each other, which
-// any zstd unpacks to one text. Of a long text that hardly repeats itself they
+// any zstd unpacks to one text. Of a long text that does not repeat itself they
 // are several, because such a text takes longest to unpack and several are
 // unpacked at the same time.
 const (
 	// pieceRaw is what such a frame unpacks to, the last one excepted.
 	pieceRaw = 256 << 10
-	// dense is how much smaller packing must make a text that stays in one piece.
-	dense = 24
 	// overrun is what the decompressor may write behind a text, when it has room,
 	// to be faster.
 	overrun = 64
@@ -36,9 +34,11 @@ type packer struct {
 	scratch []byte // the encoder reserves as much as it is given, so it gets the same memory again
 }
 
-func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
+// newEncoder returns an encoder that sees repeats within window bytes, and keeps
+// twice as many in memory.
+func newEncoder(level zstd.EncoderLevel, window int) *zstd.Encoder {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level),
-		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(partRaw), zstd.WithZeroFrames(true))
+		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithZeroFrames(true))
 	if err != nil {
 		panic("store: the compressor refuses its settings: " + err.Error())
 	}
@@ -50,7 +50,7 @@ func (p *packer) pack(dst, b []byte) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.enc == nil {
-		p.enc = newEncoder(zstd.SpeedFastest)
+		p.enc = newEncoder(zstd.SpeedFastest, partRaw)
 	}
 	p.scratch = p.enc.EncodeAll(b, p.scratch[:0])
 	return append(dst, p.scratch...)
@@ -58,23 +58,34 @@ func (p *packer) pack(dst, b []byte) []byte {
 
 // packLong packs a text so that it is quick to unpack.
 func (p *packer) packLong(b []byte) []byte {
-	whole := p.pack(nil, b)
-	if len(b) <= pieceRaw || len(whole) < len(b)/dense {
-		return whole
+	if len(b) <= pieceRaw || repeatsItself(b) {
+		return p.pack(nil, b)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.careful == nil {
-		p.careful = newEncoder(zstd.SpeedBetterCompression)
+		p.careful = newEncoder(zstd.SpeedBetterCompression, pieceRaw)
 	}
 	p.scratch = p.scratch[:0]
 	for at := 0; at < len(b); at += pieceRaw {
 		p.scratch = p.careful.EncodeAll(b[at:min(at+pieceRaw, len(b))], p.scratch)
 	}
-	if len(p.scratch) > len(whole)/8*9 {
-		return whole
+	return bytes.Clone(p.scratch)
+}
+
+// repeatsItself reports whether most of a text stands in it again, further away
+// than pieces can tell: samples do.
+func repeatsItself(b []byte) bool {
+	const samples, length = 8, 24
+	found := 0
+	for i := 1; i <= samples; i++ {
+		at := i * (len(b) - length) / (samples + 1)
+		sample, from := b[at:at+length], at/pieceRaw*pieceRaw
+		if bytes.Contains(b[:from], sample) || bytes.Contains(b[min(from+pieceRaw, len(b)):], sample) {
+			found++
+		}
 	}
-	return append([]byte(nil), p.scratch...)
+	return found > samples/2
 }
 
 func (p *packer) close() {

@@ -8,7 +8,7 @@ import (
 )
 
 // window is how much of a tape is read in one step.
-const window = 1 << 20
+const window = 256 << 10
 
 // reader reads the records of a tape in order. It reads ahead only within the
 // length it is told, so it may follow a tape that grows.
