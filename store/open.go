@@ -247,7 +247,11 @@ func OpenTemp(ctx context.Context) (*DB, error) {
 	pool := sql.OpenDB(connector("", "MEMORY", ""))
 	pool.SetMaxOpenConns(1)
 	pool.SetMaxIdleConns(1)
-	if err := migrate(ctx, pool); err != nil {
+	files, err := migrationFiles()
+	if err == nil {
+		err = step(ctx, pool, 0, files)
+	}
+	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("opening a temporary database: %w", err)
 	}

@@ -197,7 +197,7 @@ func head(name string) (*table, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := parseTable(headOf(text))
+	t, err := quickTable(headOf(text))
 	if err == nil {
 		heads.Store(name, t)
 	}

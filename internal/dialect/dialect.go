@@ -208,7 +208,7 @@ func builtin(name string) (*table, []byte, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("there is no dialect %q; %s", name, Suggest(name, Names()))
 	}
-	t, err := parseTable(text)
+	t, err := quickTable(text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the table %s: %w", name, err)
 	}
