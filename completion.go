@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/printable"
 	"agentrec/internal/tape"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func completeSession(cmd *cobra.Command, args []string, word string) ([]string, 
 	}
 	words := []string{"last\tthe newest"}
 	for _, s := range list {
-		about := fmt.Sprintf("%s, %d frames, %s", s.Started.Local().Format("2006-01-02 15:04"), s.Count(), s.Dialect)
+		about := fmt.Sprintf("%s, %d frames, %s", s.Started.Local().Format("2006-01-02 15:04"), s.Count(), printable.Line(s.Dialect))
 		words = append(words, strconv.FormatInt(s.ID, 10)+"\t"+about)
 		if name := s.Name; plainWord(name) {
 			words = append(words, name+"\t"+about)

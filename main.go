@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agentrec/inspect"
+	"agentrec/internal/printable"
 	"agentrec/record"
 	"agentrec/replay"
 	"agentrec/store"
@@ -56,7 +57,7 @@ func run(args []string) int {
 	case errors.As(err, &divergence):
 		return exitDivergence
 	}
-	message := inspect.Visible(strings.TrimSpace(err.Error()))
+	message := printable.Lines(strings.TrimSpace(err.Error()))
 	if !ran && !errors.As(err, &failed) {
 		if !strings.Contains(message, "\n") && !strings.Contains(message, "agentrec ") { // says nothing yet that can be typed
 			message += "; see " + cmd.CommandPath() + " --help"

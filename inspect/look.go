@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/printable"
 	"agentrec/internal/tape"
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -153,7 +154,7 @@ func headOfSize(ctx context.Context, s *store.Session, f store.Frame, n int64) (
 func shellWord(s string) string {
 	plain := s != ""
 	for _, r := range s {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r) || r >= 0xa0 && !deceives(r)) {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r) || r >= 0xa0 && !printable.Deceives(r)) {
 			plain = false
 			break
 		}

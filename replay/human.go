@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"agentrec/internal/llm"
+	"agentrec/internal/printable"
 )
 
 // maxShown is how much of a value people see, in bytes.
@@ -80,22 +79,5 @@ func (p *player) say(text string) {
 	p.side.write([]byte(text))
 }
 
-// visible makes control characters and broken UTF-8 visible, so that recorded
-// content cannot harm a terminal.
-func visible(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n <= 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			q := strconv.QuoteRune(r)
-			b.WriteString(q[1 : len(q)-1])
-		}
-		i += n
-	}
-	return b.String()
-}
+// visible makes recorded content harmless for a terminal.
+func visible(s string) string { return printable.Line(s) }

@@ -1,4 +1,4 @@
-package inspect
+package printable
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestVisible(t *testing.T) {
+func TestLine(t *testing.T) {
 	for _, c := range []struct{ in, one, lines string }{
 		{"plain text", "plain text", "plain text"},
 		{"a\nb\tc\r", `a\nb\tc\r`, "a\nb    c\\r"},
@@ -25,21 +25,21 @@ func TestVisible(t *testing.T) {
 		{"\ufffd", "\ufffd", "\ufffd"}, // the real character, not a broken byte
 		{"[red]x", "[red]x", "[red]x"},
 	} {
-		if got := visible(c.in); got != c.one {
-			t.Errorf("visible(%q) = %q, want %q", c.in, got, c.one)
+		if got := Line(c.in); got != c.one {
+			t.Errorf("Line(%q) = %q, want %q", c.in, got, c.one)
 		}
-		if got := visibleLines(c.in); got != c.lines {
-			t.Errorf("visibleLines(%q) = %q, want %q", c.in, got, c.lines)
+		if got := Lines(c.in); got != c.lines {
+			t.Errorf("Lines(%q) = %q, want %q", c.in, got, c.lines)
 		}
 	}
 }
 
-func TestVisibleCut(t *testing.T) {
+func TestCut(t *testing.T) {
 	big := strings.Repeat("é", 1<<20)
-	if got := visibleCut(big, 3); got != "ééé…" {
+	if got := Cut(big, 3); got != "ééé…" {
 		t.Errorf("got %q", got)
 	}
-	if got := visibleCut("ab\x1b", 3); got != `ab\x1b` {
+	if got := Cut("ab\x1b", 3); got != `ab\x1b` {
 		t.Errorf("got %q", got)
 	}
 }
@@ -60,26 +60,25 @@ func harmless(t *testing.T, s string, lines bool) {
 	}
 }
 
-func FuzzVisible(f *testing.F) {
+func FuzzLine(f *testing.F) {
 	for _, s := range []string{"", "a", "\x1b]0;t\a", "\u009bm", "\xff\xfe", "\u202e", "[\"r\"]", "\U000e0001", "a\r\n\tb", "\xc2", "\xed\xa0\x80"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		one, many := visible(s), visibleLines(s)
+		one, many := Line(s), Lines(s)
 		harmless(t, one, false)
 		harmless(t, many, true)
-		if visible(one) != one {
+		if Line(one) != one {
 			t.Fatalf("not idempotent: %q", one)
 		}
 		if strings.Count(many, "\n") != strings.Count(s, "\n") {
 			t.Fatalf("lines of %q became %q", s, many)
 		}
-		harmless(t, visibleCut(s, 5), false)
-		harmless(t, fit(one, 7, true), false)
+		harmless(t, Cut(s, 5), false)
 	})
 }
 
-func FuzzSafeJSON(f *testing.F) {
+func FuzzJSON(f *testing.F) {
 	for _, s := range []string{"", "\x7f", "\u009b", "\u202e", "\U000e0041", "é", "\u2028"} {
 		f.Add(s)
 	}
@@ -92,7 +91,7 @@ func FuzzSafeJSON(f *testing.F) {
 		if err := json.Unmarshal(j, &want); err != nil {
 			t.Fatal(err)
 		}
-		safe := safeJSON(j)
+		safe := JSON(j)
 		harmless(t, string(safe), false)
 		if err := json.Unmarshal(safe, &got); err != nil || got["k"] != want["k"] {
 			t.Fatalf("%q became %q (%v)", want["k"], got["k"], err)
