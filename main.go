@@ -100,7 +100,7 @@ see agentrec help settings.`,
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("agentrec {{.Version}}\n")
-	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(replay.With{Record: recordInto, Onto: inspect.Onto, Version: version()}), inspect.Commands()} {
+	for _, list := range [][]*cobra.Command{record.Commands(), replay.Commands(replay.With{Record: recordInto, Onto: inspect.Onto, Version: version()}), inspect.Commands(inspect.With{Causes: replay.Causes})} {
 		root.AddCommand(list...)
 	}
 	root.AddCommand(newLLM(record.LLMCommands(), replay.LLMCommands()))

@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ func keyOf(d *dialect.Dialect, f store.Frame) frameKey {
 	if !dialect.Valid(f.Raw) {
 		return sum16(append(append(b, 'r'), f.Raw...))
 	}
-	c := canon{raw: f.Raw, nodes: scanJSON(f.Raw), slots: d.Slots(f.Stream, f.Raw), volatile: d.Volatile(f.Stream, f.Raw)}
+	c := canon{raw: f.Raw, nodes: transcript.Values(f.Raw), slots: d.Slots(f.Stream, f.Raw), volatile: d.Volatile(f.Stream, f.Raw)}
 	return sum16(c.write(append(b, 'j'), 0, nil))
 }
 
@@ -36,7 +37,7 @@ func sum16(b []byte) frameKey {
 // canon writes a JSON text in one form for all texts that say the same.
 type canon struct {
 	raw      []byte
-	nodes    []jsonNode
+	nodes    []transcript.Value
 	slots    []dialect.Slot
 	volatile dialect.Paths
 }
@@ -45,17 +46,17 @@ type canon struct {
 // as deep as the text nests: at most dialect.MaxDepth.
 func (c *canon) write(dst []byte, i int, place []string) []byte {
 	n := c.nodes[i]
-	if at, ok := slices.BinarySearchFunc(c.slots, n.start, func(s dialect.Slot, start int) int { return s.Start - start }); ok && c.slots[at].End == n.end {
+	if at, ok := slices.BinarySearchFunc(c.slots, n.Start, func(s dialect.Slot, start int) int { return s.Start - start }); ok && c.slots[at].End == n.End {
 		return append(append(append(dst, '#'), c.slots[at].Namespace...), 0)
 	}
-	raw := c.raw[n.start:n.end]
+	raw := c.raw[n.Start:n.End]
 	switch raw[0] {
 	case '{':
 		return c.object(dst, i, place)
 	case '[':
 		dst = append(dst, '[')
-		for k := i + 1; k < n.next; k = c.nodes[k].next {
-			if at := append(place, c.nodes[k].key); !c.volatile.Match(at) {
+		for k := i + 1; k < n.Next; k = c.nodes[k].Next {
+			if at := append(place, c.nodes[k].Key); !c.volatile.Match(at) {
 				dst = c.write(dst, k, at)
 			}
 			dst = append(dst, ',')
@@ -63,9 +64,15 @@ func (c *canon) write(dst []byte, i int, place []string) []byte {
 		return append(dst, ']')
 	case '"':
 		text := transcript.Unquote(raw)
-		return append(append(append(dst, '"'), text...), 0)
+		return counted(append(dst, '"'), text)
 	}
 	return append(append(dst, raw...), ' ')
+}
+
+// counted appends a text with its length, so that no text can look like what
+// stands around it.
+func counted(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 func (c *canon) object(dst []byte, i int, place []string) []byte {
@@ -74,8 +81,8 @@ func (c *canon) object(dst []byte, i int, place []string) []byte {
 		node int
 	}
 	var list []member
-	for k := i + 1; k < c.nodes[i].next; k = c.nodes[k].next {
-		list = append(list, member{c.nodes[k].key, k})
+	for k := i + 1; k < c.nodes[i].Next; k = c.nodes[k].Next {
+		list = append(list, member{c.nodes[k].Key, k})
 	}
 	slices.SortStableFunc(list, func(a, b member) int { return strings.Compare(a.key, b.key) })
 	dst = append(dst, '{')
@@ -87,7 +94,7 @@ func (c *canon) object(dst []byte, i int, place []string) []byte {
 		if c.volatile.Match(at) {
 			continue
 		}
-		dst = append(append(dst, m.key...), 0)
+		dst = counted(dst, m.key)
 		dst = c.write(dst, m.node, at)
 	}
 	return append(dst, '}')

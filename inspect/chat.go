@@ -11,11 +11,10 @@ import (
 // chat is a session as a conversation: what was said, asked and done, without
 // the machinery of the protocol.
 type chat struct {
-	story        *story
-	conversation string // only this one; "" is all
-	shown        []int  // indexes of items
-	seen         int    // items looked at so far
-	blocks       memo[[]line]
+	story  *story
+	shown  []int // indexes of items
+	seen   int   // items looked at so far
+	blocks memo[[]line]
 }
 
 // newChat returns the conversation view of a derived story.
@@ -30,9 +29,6 @@ func (c *chat) grow() {
 	t := c.story.t
 	for ; c.seen < t.Len(); c.seen++ {
 		it := t.Item(c.seen)
-		if c.conversation != "" && it.Conversation != "" && it.Conversation != c.conversation {
-			continue
-		}
 		switch it.Kind {
 		case transcript.KindRequest, transcript.KindLog:
 			if !it.Failed {

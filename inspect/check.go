@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"agentrec/internal/tape"
 	"agentrec/internal/transcript"
@@ -157,25 +158,44 @@ func checkFile(ctx context.Context, file string, o *checkOptions, found func(Fin
 			return err
 		}
 		l := &look{Path: file, DB: db, Session: s, Dialect: d}
-		count := 0
-		for _, c := range checkers {
-			if !o.wants(c.name) {
-				continue
-			}
-			err := c.run(ctx, l, o, func(f Finding) {
-				f.File, f.Session, f.UID, f.Rule = file, s.ID, s.UID, c.name+"/"+f.Rule
-				if !f.Level.below(LevelWarning) {
-					count++
-				}
-				found(f)
-			})
-			if err != nil {
-				return fmt.Errorf("checking session %d of %s: %w", s.ID, file, err)
-			}
-		}
-		if len(o.Only) == 0 && len(o.Rules) == 0 {
-			transcript.KeepFound(s, d, count)
+		if err := runCheckers(ctx, l, o, found); err != nil {
+			return fmt.Errorf("checking session %d of %s: %w", s.ID, file, err)
 		}
 	}
 	return nil
+}
+
+// runCheckers lets the checkers that are wanted look at a session, beside each
+// other, and reports what they have found in their order.
+func runCheckers(ctx context.Context, l *look, o *checkOptions, report func(Finding)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lists, errs := make([][]Finding, len(checkers)), make([]error, len(checkers))
+	var at sync.WaitGroup
+	for i, c := range checkers {
+		if !o.wants(c.name) {
+			continue
+		}
+		session := *l.Session
+		own := &look{Path: l.Path, DB: l.DB, Session: &session, Dialect: l.Dialect, llm: l.llm}
+		at.Go(func() {
+			errs[i] = c.run(ctx, own, o, func(f Finding) {
+				f.File, f.Session, f.UID, f.Rule = l.Path, session.ID, session.UID, c.name+"/"+f.Rule
+				lists[i] = append(lists[i], f)
+			})
+			if errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	at.Wait()
+	for i, list := range lists {
+		if errs[i] != nil && !errors.Is(errs[i], context.Canceled) {
+			return errs[i]
+		}
+		for _, f := range list {
+			report(f)
+		}
+	}
+	return errors.Join(errs...)
 }

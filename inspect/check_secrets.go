@@ -86,7 +86,11 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 		}
 	}
 	in = 0
-	split, err := splitSecrets(ctx, s, l.Dialect, r)
+	t, err := transcript.Open(ctx, s, l.Dialect)
+	if err != nil {
+		return err
+	}
+	split, err := splitSecrets(ctx, t, r)
 	for _, one := range split {
 		last := one.pieces[len(one.pieces)-1].seq
 		tell(one.pieces[0].seq, fmt.Sprintf("in a text that came in pieces, up to frame %d", last), "", one.hit)

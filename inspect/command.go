@@ -17,10 +17,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// With is what the commands need from other packages on top.
+type With struct{ Causes Causes }
+
 // Commands returns the commands of this package for the root command.
-func Commands() []*cobra.Command {
+func Commands(with With) []*cobra.Command {
 	list := []*cobra.Command{
-		newInspect(),
+		newInspect(with.Causes),
 		newLs(),
 		newShow(),
 		newCheck(),
@@ -39,7 +42,7 @@ func Commands() []*cobra.Command {
 	}
 	for _, cmd := range list {
 		switch cmd.Name() {
-		case "check", "redact", "rm", "prune", "export", "import", "grep", "stats", "diff":
+		case "ls", "show", "check", "redact", "rm", "prune", "export", "import", "grep", "stats", "diff":
 			showProgress(cmd)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newInspect() *cobra.Command {
-	var o inspectOptions
+func newInspect(causes Causes) *cobra.Command {
+	o := inspectOptions{Causes: causes}
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE]",
 		Short: "Look at sessions in the terminal",

@@ -84,7 +84,7 @@ trailer, body (JSON), text or base64, and pieces (time_us, bytes).`,
 	f.BoolVar(&o.Exchanges, "exchanges", false, "only the LLM exchanges, as a table")
 	f.StringVar(&exchange, "exchange", "", "only this exchange, whole: 3, 3:request or 3:answer")
 	f.StringVar(&seq, "seq", "", "only these frames: 12, 12-20, 12- or -20")
-	f.StringVarP(&filter, "filter", "f", "", "only what this matches; agentrec help filter explains it")
+	filterFlag(cmd, &filter)
 	f.StringVar(&o.Conversation, "conversation", "", "only this conversation of the protocol")
 	dialectFlag(cmd, &o.Dialect)
 	f.BoolVar(&o.JSON, "json", false, "print JSON, one object a line")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/transcript"
 )
 
 // dialectOptions is what the dialect commands are asked for.
@@ -83,10 +84,10 @@ func dialectShow(o dialectOptions) error {
 				When   string   `json:"when"`
 				Flags  []string `json:"flags"`
 				Doc    string   `json:"doc,omitempty"`
-			}{r.Stream.String(), r.Family, roleName(r.Role), className(r.Class), string(r.Shows()), r.Conditions(), ruleFlags(r), r.Doc})
+			}{r.Stream.String(), r.Family, transcript.RoleName(r.Role), className(r.Class), string(r.Shows()), r.Conditions(), ruleFlags(r), r.Doc})
 			continue
 		}
-		words := append([]string{roleName(r.Role)}, ruleFlags(r)...)
+		words := append([]string{transcript.RoleName(r.Role)}, ruleFlags(r)...)
 		if s := r.Shows(); s != dialect.ShowsNothing {
 			words = append(words, "shows "+string(s))
 		}

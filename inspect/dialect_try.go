@@ -126,7 +126,7 @@ func dialectTest(ctx context.Context, o dialectOptions) error {
 			continue
 		}
 		r := d.Read(f.Stream, f.Raw)
-		key := tried{Stream: f.Stream.String(), Label: r.Label, Role: roleName(r.Role)}
+		key := tried{Stream: f.Stream.String(), Label: r.Label, Role: transcript.RoleName(r.Role)}
 		if r.Rule != nil {
 			key.Family = r.Rule.Family
 		}

@@ -153,7 +153,7 @@ func diffJSON(p *printer, d *transcript.SessionDiff) {
 			TookAUS: micros(u.TookA), TookBUS: micros(u.TookB),
 		})
 		for _, c := range u.Calls {
-			p.json(jsonCallPair{"call", turn, c.Name, c.SeqA, c.SeqB, known(c.TookA), known(c.TookB)})
+			p.json(jsonCallPair{"call", turn, c.Name, c.SeqA, c.SeqB, microsIf(c.TookA), microsIf(c.TookB)})
 		}
 		for _, i := range u.Items {
 			p.json(jsonItemDiff{"difference", turn, i.Kind.String(), i.Name, i.SeqA, i.SeqB, i.Part, i.Path, i.A, i.B})
@@ -162,14 +162,6 @@ func diffJSON(p *printer, d *transcript.SessionDiff) {
 			p.json(jsonLabelDiff{"frames", turn, l.Label, l.A, l.B})
 		}
 	}
-}
-
-func known(d time.Duration) *int64 {
-	if d < 0 {
-		return nil
-	}
-	us := micros(d)
-	return &us
 }
 
 // diffLines is the comparison for people.

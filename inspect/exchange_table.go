@@ -24,7 +24,7 @@ var exchangeColumns = []column[exchange]{
 	{"ttfb", 3, true, 6, func(x *exchange, _ time.Time) (string, tone) { return measured(x.Told.FirstByte), toneDim }},
 	{"took", 2, true, 6, func(x *exchange, _ time.Time) (string, tone) { return measured(x.Told.Took), tonePlain }},
 	{"in", 3, true, 8, func(x *exchange, _ time.Time) (string, tone) { return tokenCell(x, x.Told.Usage.Input), tonePlain }},
-	{"cached", 9, true, 8, func(x *exchange, _ time.Time) (string, tone) { return positive(x.Told.Usage.Cached), toneDim }},
+	{"cached", 9, true, 8, func(x *exchange, _ time.Time) (string, tone) { return zero(x.Told.Usage.Cached), toneDim }},
 	{"out", 3, true, 8, func(x *exchange, _ time.Time) (string, tone) { return tokenCell(x, x.Told.Usage.Output), tonePlain }},
 	{"cost", 9, true, 9, func(x *exchange, _ time.Time) (string, tone) {
 		if c := x.Told.Usage.Cost; c > 0 {
@@ -32,7 +32,7 @@ var exchangeColumns = []column[exchange]{
 		}
 		return "", toneDim
 	}},
-	{"calls", 5, true, 5, func(x *exchange, _ time.Time) (string, tone) { return positive(int64(len(x.Told.Calls))), toneCall }},
+	{"calls", 5, true, 5, func(x *exchange, _ time.Time) (string, tone) { return zero(int64(len(x.Told.Calls))), toneCall }},
 	{"try", 8, true, 5, func(x *exchange, _ time.Time) (string, tone) {
 		if x.Of < 2 {
 			return "", toneDim
@@ -51,13 +51,6 @@ func measured(d time.Duration) string {
 
 func tokenCell(x *exchange, n int64) string {
 	if !x.Told.Usage.Known {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func positive(n int64) string {
-	if n <= 0 {
 		return ""
 	}
 	return strconv.FormatInt(n, 10)

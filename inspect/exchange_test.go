@@ -77,8 +77,14 @@ func phiExchanges() []store.Exchange {
 // recordTold makes a database with phiSteps and these exchanges.
 func recordTold(t testing.TB, steps []step, list []store.Exchange) string {
 	t.Helper()
-	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "session.db")
+	recordToldInto(t, path, steps, list)
+	return path
+}
+
+func recordToldInto(t testing.TB, path string, steps []step, list []store.Exchange) {
+	t.Helper()
+	ctx := context.Background()
 	db, err := store.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +112,6 @@ func recordTold(t testing.TB, steps []step, list []store.Exchange) string {
 	if err := w.Close(ctx, store.End{State: store.Closed, Ended: at, Exit: &exit, Wire: [store.Streams]int64{-1, -1, -1}}); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 func shown(t *testing.T, o showOptions) string {

@@ -2,48 +2,71 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"agentrec/internal/transcript"
+	"agentrec/store"
 )
 
-// checkedAtOnce is up to how many frames a session is checked unasked where
-// findings are only mentioned: a moment's work.
-const checkedAtOnce = 20_000
+// keptFrom is from how many frames, or bytes of frames and exchanges, on what was
+// found in a session is kept: below that looking again takes a moment.
+const (
+	keptFrom      = 2_000
+	keptFromBytes = 1 << 20
+)
 
 // findingsOf returns what check finds in a session, warnings and errors. The
 // secrets of this environment are not looked for.
 func findingsOf(ctx context.Context, l *look) ([]Finding, error) {
-	var list []Finding
-	session := *l.Session
-	own := &look{Path: l.Path, DB: l.DB, Session: &session, Dialect: l.Dialect, llm: l.llm}
-	for _, c := range checkers {
-		err := c.run(ctx, own, &checkOptions{Level: LevelWarning}, func(f Finding) {
-			if f.Level.below(LevelWarning) {
-				return
-			}
-			f.File, f.Session, f.UID, f.Rule = l.Path, session.ID, session.UID, c.name+"/"+f.Rule
-			list = append(list, f)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("checking session %d: %w", session.ID, err)
-		}
+	list, known := keptFindings(l)
+	if known {
+		return list, nil
 	}
+	err := runCheckers(ctx, l, &checkOptions{Level: LevelWarning}, func(f Finding) {
+		if !f.Level.below(LevelWarning) {
+			list = append(list, f)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("checking session %d: %w", l.Session.ID, err)
+	}
+	keepFindings(l, list)
 	return list, nil
 }
 
-// findingCount is how many findings the outcome of a session speaks of: of a
-// session that is too long to look unasked what the last check came to, -1
-// when there was none.
+// checkedAtOnce is up to how many frames a session that is being recorded is
+// checked unasked where findings are only mentioned: nothing of it can be kept.
+const checkedAtOnce = 20_000
+
+// findingCount is how many findings the outcome of a session speaks of, -1 when
+// nobody looked.
 func findingCount(ctx context.Context, l *look) (int, error) {
-	if l.Session.Count() > checkedAtOnce {
-		if n, known := transcript.Found(l.Session, l.Dialect); known {
-			return n, nil
-		}
+	if l.Session.State == store.Recording && l.Session.Count() > checkedAtOnce {
 		return -1, nil
 	}
 	list, err := findingsOf(ctx, l)
 	return len(list), err
+}
+
+func keptFindings(l *look) (list []Finding, known bool) {
+	b, known := transcript.Found(l.Session, l.Dialect)
+	if !known || json.Unmarshal(b, &list) != nil {
+		return nil, false
+	}
+	for i := range list {
+		list[i].File, list[i].Session, list[i].UID = l.Path, l.Session.ID, l.Session.UID
+	}
+	return list, true
+}
+
+func keepFindings(l *look, list []Finding) {
+	if l.Session.Count() < keptFrom && bytesOf(l.Session)+l.Session.ExchangedBytes < keptFromBytes {
+		return
+	}
+	if b, err := json.Marshal(list); err == nil {
+		transcript.KeepFound(l.Session, l.Dialect, b)
+	}
 }
 
 // findingLine is a finding in a list.

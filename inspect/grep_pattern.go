@@ -45,7 +45,7 @@ func newPattern(text string, isRegexp, ignoreCase bool) (*pattern, error) {
 		return &pattern{re: re, word: transcript.WordOf(re), text: text}, nil
 	}
 	if ignoreCase {
-		text = string(lowerASCII(nil, []byte(text)))
+		text = string(transcript.Lowered(nil, []byte(text)))
 	}
 	p := &pattern{text: text, fold: ignoreCase, wide: wide, variants: [][]byte{[]byte(text)}}
 	if spelled := jsonSpelling.Replace(text); spelled != text {
@@ -84,7 +84,7 @@ func (p *pattern) find(b []byte) ([]byte, []int) {
 	}
 	in := b
 	if p.fold {
-		p.lower = lowerASCII(p.lower[:0], b)
+		p.lower = transcript.Lowered(p.lower[:0], b)
 		in = p.lower
 	}
 	for _, v := range p.variants {
@@ -116,7 +116,7 @@ func (p *pattern) findText(s string) []int {
 		return p.re.FindStringIndex(s)
 	}
 	if p.fold {
-		p.lower = lowerASCII(p.lower[:0], []byte(s))
+		p.lower = transcript.Lowered(p.lower[:0], []byte(s))
 		if i := bytes.Index(p.lower, []byte(p.text)); i >= 0 {
 			return []int{i, i + len(p.text)}
 		}
@@ -126,16 +126,6 @@ func (p *pattern) findText(s string) []int {
 		return []int{i, i + len(p.text)}
 	}
 	return nil
-}
-
-func lowerASCII(to, from []byte) []byte {
-	for _, c := range from {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		to = append(to, c)
-	}
-	return to
 }
 
 // Blocks in which a giant is searched: they overlap, so that a match of up to

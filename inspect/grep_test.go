@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -234,8 +233,8 @@ func TestSearchIndexed(t *testing.T) {
 	keptText(t, cache)
 }
 
-// TestFindingsOfLongSession: a session too long to be checked unasked says what
-// the last check of it came to.
+// TestFindingsOfLongSession: a long session is checked once; what that came to
+// is kept for all looks at it as it is.
 func TestFindingsOfLongSession(t *testing.T) {
 	ownCache(t)
 	path := long(t, longSession+1000)
@@ -246,13 +245,19 @@ func TestFindingsOfLongSession(t *testing.T) {
 			t.Errorf("%v: no %q in %.600s", err, want, out.String())
 		}
 	}
-	says("findings  not checked")
-	if err := check(t.Context(), checkOptions{Files: []string{path}, Only: []string{"integrity"}, Level: LevelWarning, Format: formatText, Out: io.Discard}); err != nil {
-		t.Fatal(err)
-	}
-	says("findings  not checked")
-	if err := check(t.Context(), checkOptions{Files: []string{path}, Level: LevelError, Format: formatText, Out: io.Discard}); err != nil {
-		t.Fatal(err)
-	}
 	says("findings  none")
+	l, err := openLook(t.Context(), path, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if list, known := keptFindings(l); !known || len(list) > 0 {
+		t.Fatalf("kept is %v, %v", list, known)
+	}
+	keepFindings(l, []Finding{{Seq: 20_500, Rule: "protocol/stray", Level: LevelError, Message: "as if there were one"}})
+	says("findings  1 finding")
+	d := drive(t, path, 80, 24)
+	d.keys("Enter").settle()
+	d.keys("4").settle()
+	d.wants("1 finding", "#20500", "as if there were one").keys("Enter").wants("#20500 out")
 }

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -95,6 +96,18 @@ func (h *hexRows) read(off int64, n int) ([]byte, error) {
 		b = append(b, term[min(int(end-h.frame.Size), len(term)):]...)
 	}
 	return b, nil
+}
+
+// all returns a reader of the frame's bytes. The caller closes it.
+func (h *hexRows) all() (io.ReadCloser, error) {
+	if h.bytes != nil || h.frame.Size == 0 {
+		return io.NopCloser(bytes.NewReader(h.bytes)), nil
+	}
+	r, err := h.s.Reader(h.ctx, h.frame.Seq)
+	if err != nil {
+		return nil, fmt.Errorf("reading frame %d: %w", h.frame.Seq, err)
+	}
+	return r, nil
 }
 
 // load reads the page that begins at off, and 16 bytes more.

@@ -50,9 +50,9 @@ func hostileExchanges(t testing.TB) []store.Exchange {
 
 // Drawing a line of an exchange leaves it as it is.
 func TestWrappingKeepsLines(t *testing.T) {
-	r := hangingRows{{{"a ", toneDim}, {strings.Repeat("word ", 40), tonePlain}}}
-	first := fmt.Sprint(r.Item(0, 20))
-	if again := fmt.Sprint(r.Item(0, 20)); again != first || len(r.Item(0, 20)) < 10 {
+	l := line{{"a ", toneDim}, {strings.Repeat("word ", 40), tonePlain}}
+	first := fmt.Sprint(hangingLines(l, 20))
+	if again := fmt.Sprint(hangingLines(l, 20)); again != first || len(hangingLines(l, 20)) < 10 {
 		t.Errorf("first %s, then %s", first, again)
 	}
 }

@@ -293,7 +293,7 @@ func (p *page) frame(seq int64) string {
 	}
 	more := ""
 	if len(text) > maxFrameText {
-		text, more = text[:maxFrameText], "\n... "+size(f.Size)+" in all"
+		text, more = transcript.Clip(text, maxFrameText), "\n... "+size(f.Size)+" in all"
 	}
 	return fmt.Sprintf("#%d %s, %s, %s\n", seq, f.Stream, clock(f.Time), size(f.Size)) + visibleLines(text) + more
 }

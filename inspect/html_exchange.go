@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agentrec/internal/llm"
+	"agentrec/internal/transcript"
 )
 
 // exchangeItem is what a page says of an exchange in one line.
@@ -57,7 +58,7 @@ func pageBody(head string, b []byte) string {
 			text += "\n"
 		}
 		if text += strings.TrimPrefix(l.String(), margin); len(text) > maxFrameText {
-			text = text[:maxFrameText] + "\n... " + size(int64(len(b))) + " in all"
+			text = transcript.Clip(text, maxFrameText) + "\n... " + size(int64(len(b))) + " in all"
 			break
 		}
 	}

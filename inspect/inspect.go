@@ -21,6 +21,7 @@ type inspectOptions struct {
 	Out     io.Writer
 	In      io.Reader
 	Screen  tcell.Screen // nil is the terminal
+	Causes  Causes
 }
 
 // run opens the UI on a terminal; anywhere else it prints what show prints, of
@@ -39,7 +40,7 @@ func runInspect(ctx context.Context, o inspectOptions) error {
 	}
 	defer db.Close()
 	u := newUI(ctx, db, o.File, themeOf(o.Theme, t.Color, os.Getenv))
-	u.dialect = o.Dialect
+	u.dialect, u.causes = o.Dialect, o.Causes
 	if err := u.sessionsView(); err != nil {
 		return err
 	}

@@ -42,11 +42,11 @@ func FuzzJSONTree(f *testing.F) {
 			for _, l := range tree.Item(i, 80) {
 				harmless(t, visible(l.String()), false)
 			}
-			place := transcript.PlaceAt(raw, tree.nodes[tree.visible[i]].start)
+			place := transcript.PlaceAt(raw, tree.nodes[tree.visible[i]].Start)
 			if got, want := tree.path(i), transcript.JoinPath(place); got != want {
 				t.Fatalf("row %d of %q is at %q, want %q", i, raw, got, want)
 			}
-			if p := tree.parent(i); i > 0 && (p >= i || tree.nodes[tree.visible[p]].depth != tree.nodes[tree.visible[i]].depth-1) {
+			if p := tree.parent(i); i > 0 && (p >= i || tree.nodes[tree.visible[p]].Depth != tree.nodes[tree.visible[i]].Depth-1) {
 				t.Fatalf("the parent of row %d of %q is %d", i, raw, p)
 			}
 		}
@@ -100,4 +100,24 @@ func FuzzKeyOf(f *testing.F) {
 			t.Fatalf("%q and %q: equal keys %v, equal content %v", a, b, keyOf(d, frame(a)) == keyOf(d, frame(b)), bytes.Equal(ca, cb))
 		}
 	})
+}
+
+// No text can look like what stands around it.
+func TestKeyOfTellsTextsFromPlaces(t *testing.T) {
+	d, err := dialect.Builtin("ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(raw string) frameKey {
+		return keyOf(d, store.Frame{Stream: store.Out, Raw: []byte(raw), Size: int64(len(raw)), Term: store.LF})
+	}
+	for _, pair := range [][2]string{
+		{`["a\u0000,\"b"]`, `["a","b"]`},
+		{`{"a\u0000\"b\u0000c":1}`, `{"a":"b","c":1}`},
+		{`["\u0001"]`, `[""]`},
+	} {
+		if key(pair[0]) == key(pair[1]) {
+			t.Errorf("%s and %s count as the same", pair[0], pair[1])
+		}
+	}
 }

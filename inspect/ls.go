@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -55,7 +56,8 @@ type summary struct {
 	Exchanges      int64 `json:"exchanges"`
 	ExchangedBytes int64 `json:"exchanged_bytes"`
 
-	known bool // turns, calls, errors and agent have been counted
+	known     bool        // turns, calls, errors and agent have been counted
+	countedIn store.State // the state that the session had then
 }
 
 // summarize returns what the session's row says.
@@ -82,6 +84,12 @@ func (m *summary) count(t *transcript.Transcript) {
 		m.Dialect = t.Dialect.Name()
 	}
 	m.known = true
+}
+
+// copyCounts takes what another summary of the session has counted.
+func (m *summary) copyCounts(from *summary) {
+	m.Agent, m.Turns, m.Calls, m.Errors = from.Agent, from.Turns, from.Calls, from.Errors
+	m.Dialect, m.known, m.countedIn = from.Dialect, from.known, from.countedIn
 }
 
 // ls prints the sessions of a recording, oldest first.
@@ -174,12 +182,7 @@ func number(n func(m *summary) int) func(*summary, time.Time) (string, tone) {
 	}
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func dash(s string) string { return cmp.Or(s, "-") }
 
 // sessionTable lays sessions out in columns of at most width in all (0 is any).
 func sessionTable(list []summary, now time.Time, most int) []line {

@@ -84,7 +84,9 @@ func matchesExchange(ctx context.Context, t *transcript.Transcript, m *transcrip
 		if err != nil {
 			return false, fmt.Errorf("reading exchange %d: %w", it.Exchange.Number, err)
 		}
-		x.Exchange, x.Model = &full, llm.Read(full).Model
+		r := llm.Read(full)
+		full.Body = llm.Decoded(full.Body, full.Header)
+		x.Exchange, x.Model, x.Said = &full, r.Model, allOf(&full, &r)
 	}
 	return m.MatchExchange(x), nil
 }

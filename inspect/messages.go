@@ -2,9 +2,9 @@ package inspect
 
 import (
 	"fmt"
-	"unicode/utf8"
 
 	"agentrec/internal/dialect"
+	"agentrec/internal/transcript"
 )
 
 // messageRows are the LLM messages of a frame, one an item.
@@ -74,9 +74,5 @@ func cutText(s string) string {
 
 // cutAt cuts a text after about n bytes and says how long it was.
 func cutAt(s string, n int) string {
-	all := int64(len(s))
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "\n... " + size(all) + " in all"
+	return transcript.Clip(s, n) + "\n... " + size(int64(len(s))) + " in all"
 }

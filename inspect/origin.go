@@ -26,22 +26,38 @@ func usageText(u transcript.Usage) string {
 	return strings.Join(list, ", ")
 }
 
+// standing is what is found out about a frame behind the view.
+type standing struct {
+	first map[slotValue]int64 // the first frame that holds an id
+	from  int64               // it was looked for from this frame on
+	waits string              // what a replay waits for before it sends the frame, "" when that is not known
+	err   error
+}
+
 // idLines says where a frame stands: what it is to the dialect, what it answers
-// and is answered by, the turn and call it belongs to, and the ids in it that a
-// replay binds, with the frame that brought each into being. A replay makes an
-// agent's frame wait for the client frames that these name.
-func idLines(ctx context.Context, s *store.Session, d *dialect.Dialect, t *transcript.Transcript, f store.Frame) lines {
+// and is answered by, the turn and call it belongs to, what a replay waits for
+// before it sends it, and the ids in it that a replay binds, with the frame that
+// brought each into being. known is nil while that is looked for.
+func idLines(d *dialect.Dialect, t *transcript.Transcript, f store.Frame, known *standing) []line {
 	r := d.Read(f.Stream, f.Raw)
-	var out lines
+	var out []line
 	fact := func(name string, tn tone, format string, args ...any) {
 		out = append(out, line{}.pad(toneDim, name, 14).add(tn, fmt.Sprintf(format, args...)))
 	}
 	fact("dialect", tonePlain, "%s", d.Name())
 	fact("label", tonePlain, "%s", dash(r.Label))
-	fact("role", tonePlain, "%s", roleName(r.Role))
+	fact("role", tonePlain, "%s", transcript.RoleName(r.Role))
 	fact("in a replay", tonePlain, "%s", r.Waits(f.Stream))
 	if f.Stream != store.Err {
 		fact("", tonePlain, "%s", d.Lane(f.Stream, &r))
+	}
+	switch {
+	case known == nil:
+		fact("", toneAsk, "looking for what it waits for...")
+	case known.err != nil:
+		fact("", toneError, "%v", known.err)
+	case known.waits != "":
+		fact("goes out", toneIn, "%s", known.waits)
 	}
 	if t != nil {
 		if e, ok := t.Entry(f.Seq); ok {
@@ -57,11 +73,19 @@ func idLines(ctx context.Context, s *store.Session, d *dialect.Dialect, t *trans
 			}
 			if e.Turn > 0 {
 				turn := t.Turns[e.Turn-1]
-				fact("turn", tonePlain, "%d, from #%d to #%d", e.Turn, turn.First, turn.Last)
+				end := "still open"
+				if turn.Last > 0 {
+					end = fmt.Sprintf("to #%d", turn.Last)
+				}
+				fact("turn", tonePlain, "%d, from #%d %s", e.Turn, turn.First, end)
 			}
 			if e.Flags.Has(transcript.InCall) {
 				c := t.Calls[e.Part-1]
-				fact("call", toneCall, "%s, from #%d to #%d", dash(c.Name), c.Seq, c.ResultSeq)
+				end := "without a result"
+				if c.ResultSeq > 0 {
+					end = fmt.Sprintf("to #%d", c.ResultSeq)
+				}
+				fact("call", toneCall, "%s, from #%d %s", dash(c.Name), c.Seq, end)
 			}
 		}
 	}
@@ -69,7 +93,6 @@ func idLines(ctx context.Context, s *store.Session, d *dialect.Dialect, t *trans
 	if len(slots) == 0 {
 		return out
 	}
-	first := firstSeen(ctx, s, d, f.Seq, slots, f.Raw)
 	out = append(out, nil, line{{"ids, which a replay binds to live ones", toneStrong}})
 	for _, x := range slots {
 		token := string(f.Raw[x.Start:x.End])
@@ -77,39 +100,50 @@ func idLines(ctx context.Context, s *store.Session, d *dialect.Dialect, t *trans
 		if x.ByClient {
 			by = "client"
 		}
-		text := "minted by the " + by
-		if at := first[slotValue{x.Namespace, token}]; at > 0 && at != f.Seq {
-			text += fmt.Sprintf(", first in #%d", at)
-		} else if at == f.Seq {
-			text += ", first here"
-		}
-		out = append(out, line{}.pad(toneDim, x.Namespace, 14).pad(toneOut, token, 30).add(tonePlain, " "+text))
+		out = append(out, line{}.pad(toneDim, x.Namespace, 14).add(toneOut, token).add(tonePlain, "  minted by the "+by+known.where(slotValue{x.Namespace, token}, f.Seq)))
 	}
 	return out
+}
+
+// where says in which frame an id stands first.
+func (k *standing) where(id slotValue, here int64) string {
+	if k == nil {
+		return ""
+	}
+	switch at := k.first[id]; {
+	case at == 0:
+		return ""
+	case k.from > 1:
+		return fmt.Sprintf(", in #%d or before", at)
+	case at == here:
+		return ", first here"
+	default:
+		return fmt.Sprintf(", first in #%d", at)
+	}
 }
 
 // maxLookBack is how many frames before one are looked at for where its ids
 // come from.
 const maxLookBack = 20_000
 
-// firstSeen returns for each id the first frame that holds it.
-func firstSeen(ctx context.Context, s *store.Session, d *dialect.Dialect, seq int64, slots []dialect.Slot, raw []byte) map[slotValue]int64 {
-	first := map[slotValue]int64{}
+// firstSeen finds for each id of a frame the first frame that holds it.
+func (k *standing) firstSeen(ctx context.Context, s *store.Session, d *dialect.Dialect, here store.Frame) {
+	slots := d.Slots(here.Stream, here.Raw)
+	k.first, k.from = map[slotValue]int64{}, max(here.Seq-maxLookBack, 1)
 	for _, x := range slots {
-		first[slotValue{x.Namespace, string(raw[x.Start:x.End])}] = 0
+		k.first[slotValue{x.Namespace, string(here.Raw[x.Start:x.End])}] = 0
 	}
-	left := len(first)
-	for f, err := range s.Frames(ctx, max(seq-maxLookBack, 1), seq) {
+	left := len(k.first)
+	for f, err := range s.Frames(ctx, k.from, here.Seq) {
 		if err != nil || left == 0 {
-			break
+			return
 		}
 		for _, x := range d.Slots(f.Stream, f.Raw) {
 			v := slotValue{x.Namespace, string(f.Raw[x.Start:x.End])}
-			if at, wanted := first[v]; wanted && at == 0 {
-				first[v] = f.Seq
+			if at, wanted := k.first[v]; wanted && at == 0 {
+				k.first[v] = f.Seq
 				left--
 			}
 		}
 	}
-	return first
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"unicode/utf8"
 )
 
 // printer writes a command's stdout. It remembers the first error; a reader
@@ -15,6 +16,7 @@ import (
 type printer struct {
 	term terminal
 	w    *bufio.Writer
+	held []byte // the beginning of a character whose rest has not come yet
 	err  error
 }
 
@@ -52,11 +54,22 @@ func (p *printer) json(v any) {
 // raw prints recorded bytes: exactly as they are into a pipe or file, made
 // visible on a terminal, where they could do harm.
 func (p *printer) raw(b []byte) {
-	if p.term.TTY {
-		p.string(visibleLines(string(b)))
+	if !p.term.TTY {
+		p.bytes(b)
 		return
 	}
-	p.bytes(b)
+	b = append(p.held, b...)
+	n := len(b)
+	for i := n - 1; i >= 0 && i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				n = i
+			}
+			break
+		}
+	}
+	p.held = append([]byte(nil), b[n:]...)
+	p.string(visibleLines(string(b[:n])))
 }
 
 func (p *printer) string(s string) {
@@ -83,6 +96,8 @@ func (p *printer) stopped() bool { return p.err != nil }
 // flush hands on what was printed so far: for output that grows while someone
 // watches.
 func (p *printer) flush() {
+	p.string(visibleLines(string(p.held)))
+	p.held = nil
 	if p.err == nil {
 		p.err = p.w.Flush()
 	}

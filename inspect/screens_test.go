@@ -34,7 +34,7 @@ func TestScreens(t *testing.T) {
 				shot("frame as text")
 				d.keys("3")
 				shot("frame as bytes")
-				d.keys("4")
+				d.keys("4").settle()
 				shot("frame and its ids")
 				d.keys("Esc", "2", "g", "]")
 				shot("conversation")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"agentrec/internal/transcript"
@@ -35,6 +36,9 @@ func show(ctx context.Context, o showOptions) error {
 		return err
 	}
 	defer l.Close()
+	if n := l.Session.Count(); o.Seq.From > max(n, 1) {
+		return fmt.Errorf("session %d has no frame %d, it has %s", l.Session.ID, o.Seq.From, count(int(n), "frame"))
+	}
 	p := newPrinter(o.Out, o.Color)
 	switch {
 	case o.Exchange.Number > 0:
@@ -160,6 +164,9 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 	if err != nil {
 		return err
 	}
+	if err := hasConversation(t, o.Conversation); err != nil {
+		return err
+	}
 	llm, err := l.exchanges(ctx)
 	if err != nil {
 		return err
@@ -184,7 +191,7 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 			return err
 		}
 	}
-	turn := -1
+	turn, printed := -1, false
 	for i, it := range t.Items() {
 		if o.Conversation != "" && it.Conversation != o.Conversation || !o.Seq.has(max(it.Seq, 1)) || chosen != nil && !chosen[i] {
 			continue
@@ -192,6 +199,7 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 		if p.stopped() {
 			return errReaderGone
 		}
+		printed = true
 		if it.Exchange != nil {
 			if x := llm.at(it.Exchange.Number); x != nil && o.JSON {
 				p.json(exchangeJSON(x, it.Turn))
@@ -218,7 +226,26 @@ func showConversation(ctx context.Context, p *printer, l *look, o showOptions) e
 			p.line(line)
 		}
 	}
+	if chosen != nil && !printed && !o.JSON {
+		p.line(line{{"the filter chooses nothing", toneDim}})
+	}
 	return nil
+}
+
+// hasConversation refuses the name of a conversation that a session does not
+// have.
+func hasConversation(t *transcript.Transcript, name string) error {
+	if name == "" || slices.ContainsFunc(t.Conversations, func(c transcript.Conversation) bool { return c.Name == name }) {
+		return nil
+	}
+	var has []string
+	for _, c := range t.Conversations[:min(len(t.Conversations), 10)] {
+		has = append(has, visibleCut(c.Name, 60))
+	}
+	if len(has) == 0 {
+		return fmt.Errorf("session %d names no conversation %q, nor any other", t.Session.ID, visibleCut(name, 60))
+	}
+	return fmt.Errorf("session %d has no conversation %q; it has %s", t.Session.ID, visibleCut(name, 60), strings.Join(has, ", "))
 }
 
 // filterFrames returns which frames a filter lets through.

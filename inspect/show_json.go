@@ -96,24 +96,10 @@ func terminatorName(t store.Terminator) string {
 	return "none"
 }
 
-func roleName(r dialect.Role) string {
-	switch r {
-	case dialect.Request:
-		return "request"
-	case dialect.Response:
-		return "response"
-	case dialect.Notification:
-		return "notification"
-	case dialect.Cancel:
-		return "cancel"
-	}
-	return "raw"
-}
-
 func frameJSON(f store.Frame, r dialect.Reading) jsonFrame {
 	j := jsonFrame{
 		Object: "frame", Seq: f.Seq, Stream: f.Stream.String(), TimeUS: micros(f.Time), Bytes: f.Size, Terminator: terminatorName(f.Term),
-		Label: r.Label, Role: roleName(r.Role), Shows: string(r.Shows), ID: rawJSON(string(r.ID)), Conversation: r.Conversation, Failed: r.Failed,
+		Label: r.Label, Role: transcript.RoleName(r.Role), Shows: string(r.Shows), ID: rawJSON(string(r.ID)), Conversation: r.Conversation, Failed: r.Failed,
 	}
 	switch {
 	case f.Raw == nil && f.Size > 0:

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type timeline struct {
 	shown    []int // indexes of items on show, in order; nil is all
 	filter   string
 	compiled *transcript.Filter // of shown
+	items    int                // how many items of the session shown knows
+	frames   int64              // likewise
 	open     map[int]bool
 	marks    map[int]string // what check found, by item
 	mode     timeMode
@@ -60,14 +63,6 @@ func (t *timeline) mark(findings map[int64]string) {
 			t.marks[i] = message
 		}
 	}
-}
-
-// found reports whether there is a finding about an item.
-func (t *timeline) found(it transcript.Item) bool {
-	if it.Exchange != nil {
-		return t.marks[t.story.t.ItemOf(it.Exchange.Number)] != ""
-	}
-	return it.Seq > 0 && t.marks[t.story.t.ItemAt(it.Seq)] != ""
 }
 
 // markAt returns the finding about the item in row i, if there is one.
@@ -100,6 +95,13 @@ func (t *timeline) rowOf(index int) int {
 		return index
 	}
 	return max(sort.SearchInts(t.shown, index+1)-1, 0)
+}
+
+// show puts item index on show.
+func (t *timeline) show(index int) {
+	if i, there := slices.BinarySearch(t.shown, index); !there {
+		t.shown = slices.Insert(t.shown, i, index)
+	}
 }
 
 // Item returns the row of an item, with what it says when it is open.

@@ -24,6 +24,7 @@ type ui struct {
 	dialect string // reads all sessions when not empty
 	db      *store.DB
 	theme   *theme
+	causes  Causes // may be nil
 	app     *tview.Application
 	root    *root
 	views   []*view
@@ -186,10 +187,12 @@ func (u *ui) pop() bool {
 // say puts a line of text into the status line.
 func (u *ui) say(t tone, text string) { u.message = line{{text, t}} }
 
-// fail puts an error into the status line.
+// fail puts an error into the status line: its first line, for what follows
+// needs more room.
 func (u *ui) fail(err error) {
 	if err != nil {
-		u.say(toneError, strings.TrimSpace(err.Error()))
+		text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+		u.say(toneError, text)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -15,6 +16,10 @@ type compareRows struct {
 	list []couple
 	open map[int]bool
 	memo [2]memo[line]
+
+	err    error // why there is no comparison
+	sought string
+	hits   []int // rows with what was sought, in order
 }
 
 // Len returns the number of rows.
@@ -99,16 +104,26 @@ func (u *ui) compare(a, b *store.Session) error {
 		}
 		own := *s
 		stories[i] = newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d})
+		u.workFor(stories[i])
 	}
 	r.a, r.b = stories[0], stories[1]
 	p := newPane(u.theme, r)
 	ready := false
-	v := &view{name: "compare", pane: p, close: cancel, search: searchLines(p)}
+	v := &view{name: "compare", pane: p, close: cancel}
+	v.search = func(text string, back bool) error {
+		if !ready {
+			return errors.New("the sessions are still being read")
+		}
+		return u.searchBoth(ctx, r, p, text, back)
+	}
 	v.title = func() line {
 		return plain(fmt.Sprintf(" %d %s  |  %d %s", a.ID, visibleCut(a.Name, 30), b.ID, visibleCut(b.Name, 30)))
 	}
 	v.status = func() line {
-		if !ready {
+		switch {
+		case r.err != nil:
+			return line{{"they could not be compared", toneError}}
+		case !ready:
 			return line{{"comparing... ", toneAsk}}
 		}
 		differ := 0
@@ -124,9 +139,13 @@ func (u *ui) compare(a, b *store.Session) error {
 	}
 	u.workers.Go(func() {
 		var ts [2]*transcript.Transcript
+		var models [2]*exchanges
 		var err error
 		for i, s := range stories {
 			if ts[i], err = s.derive(ctx); err != nil {
+				break
+			}
+			if models[i], err = s.exchanges(ctx); err != nil {
 				break
 			}
 		}
@@ -138,11 +157,14 @@ func (u *ui) compare(a, b *store.Session) error {
 			if ctx.Err() != nil {
 				return
 			}
-			if err != nil {
+			if r.err = err; err != nil {
 				u.fail(err)
 				return
 			}
-			r.a.t, r.b.t, r.list, ready = ts[0], ts[1], list, true
+			for i, s := range stories {
+				s.t, s.llm = ts[i], models[i]
+			}
+			r.list, ready = list, true
 		})
 	})
 	next := func(step int) func(string) error {
@@ -170,12 +192,65 @@ func (u *ui) compare(a, b *store.Session) error {
 		}
 	}
 	v.commands = []command{
-		{name: "unfold", keys: []string{"Space", "Enter"}, bar: "unfold", help: "show what both sides say, or fold it", do: func(string) error { r.open[p.sel] = !r.open[p.sel]; return nil }},
-		{name: "next-difference", keys: []string{"d"}, bar: "difference", help: "next difference", do: next(1)},
-		{name: "previous-difference", keys: []string{"D"}, help: "difference before", do: next(-1)},
+		{name: "unfold", keys: []string{"Space", "Enter", "l", "Right"}, bar: "unfold", help: "show what both sides say, or fold it", do: func(string) error { r.open[p.sel] = !r.open[p.sel]; return nil }},
+		{name: "next-difference", keys: []string{"d", "]"}, bar: "difference", help: "next difference", do: next(1)},
+		{name: "previous-difference", keys: []string{"D", "["}, help: "difference before", do: next(-1)},
 		{name: "left-frame", keys: []string{"<"}, bar: "left", help: "the frame at the left", do: show(0)},
 		{name: "right-frame", keys: []string{">"}, bar: "right", help: "the frame at the right", do: show(1)},
 	}
 	u.push(v)
+	return nil
+}
+
+// searchBoth goes to the next row of which either side has what text says in
+// the language of filters.
+func (u *ui) searchBoth(ctx context.Context, r *compareRows, p *pane, text string, back bool) error {
+	next := func() error {
+		if len(r.hits) == 0 {
+			return notFound(text)
+		}
+		i, found := slices.BinarySearch(r.hits, p.sel)
+		switch {
+		case back:
+			i--
+		case found:
+			i++
+		}
+		p.to(r.hits[(i+len(r.hits))%len(r.hits)])
+		return nil
+	}
+	if r.sought == text {
+		return next()
+	}
+	f, err := huntFilter(text, nil, false)
+	if err != nil {
+		return err
+	}
+	u.say(toneDim, "searching...")
+	u.workers.Go(func() {
+		var in [2][]bool
+		var err error
+		for i := range in {
+			if in[i], err = itemsOf(ctx, r.story(i).t, f); err != nil {
+				break
+			}
+		}
+		u.post(func() {
+			if ctx.Err() != nil {
+				return
+			}
+			u.message = nil
+			if err == nil {
+				r.sought, r.hits = text, nil
+				for i, c := range r.list {
+					if c.a >= 0 && in[0][c.a] || c.b >= 0 && in[1][c.b] {
+						r.hits = append(r.hits, i)
+					}
+				}
+				err = next()
+			}
+			u.fail(err)
+		})
+	})
 	return nil
 }

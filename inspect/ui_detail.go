@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -25,12 +24,16 @@ type detail struct {
 	hex   *hexRows
 	mode  string // "tree", "text", "bytes", "ids" or "messages"
 	pane  *pane
-	text  textRows
+	text  *textRows // nil until it is asked for
+
+	standing *standing // nil until it has been found out
+	looking  int64     // the frame of which it is being found out
 }
 
 // textRows is text that wraps to the width: one item a line of the text.
 type textRows struct {
 	lines []span
+	laid  memo[[]line]
 }
 
 // Len returns the number of lines.
@@ -41,11 +44,13 @@ func (t *textRows) Item(i, width int) []line {
 	if i >= len(t.lines) {
 		return []line{{}}
 	}
-	var out []line
-	for _, l := range wrap(t.lines[i].Text, width) {
-		out = append(out, line{{l, t.lines[i].Tone}})
-	}
-	return out
+	return t.laid.get(i, transcript.Item{}, width, func() []line {
+		var out []line
+		for _, l := range wrap(t.lines[i].Text, width) {
+			out = append(out, line{{l, t.lines[i].Tone}})
+		}
+		return out
+	})
 }
 
 // openFrame shows a frame.
@@ -58,6 +63,7 @@ func (su *sessionUI) openFrame(seq int64) error {
 	v := &view{name: "frame", pane: d.pane, title: d.title, status: d.status, commands: d.commands()}
 	v.close = func() { d.hex.Close() }
 	v.search = searchLines(d.pane)
+	v.tick = su.story.grow
 	d.pane.open = func() { su.u.press("Enter") }
 	su.u.push(v)
 	return nil
@@ -84,14 +90,22 @@ func (d *detail) load(seq int64) error {
 	if f.Raw != nil {
 		d.tree = newJSONTree(f.Raw)
 	}
-	d.text = textRows{lines: readableText(raw, d.tree)}
-	if int64(len(raw)) < f.Size {
-		d.text.lines = append(d.text.lines, span{fmt.Sprintf("... %s more; the bytes have all of it", size(f.Size-int64(len(raw)))), toneDim})
-	}
+	d.text, d.standing, d.looking = nil, nil, 0
 	d.su.seq = seq
 	d.setMode(d.mode)
 	d.pane.home()
 	return nil
+}
+
+// readable returns the text of the frame.
+func (d *detail) readable() *textRows {
+	if d.text == nil {
+		d.text = &textRows{lines: readableText(d.raw, d.tree)}
+		if more := d.frame.Size - int64(len(d.raw)); more > 0 {
+			d.text.lines = append(d.text.lines, span{fmt.Sprintf("... %s more; the bytes have all of it", size(more)), toneDim})
+		}
+	}
+	return d.text
 }
 
 // setMode chooses tree, text or bytes; a frame that is not JSON has no tree.
@@ -105,12 +119,11 @@ func (d *detail) setMode(mode string) {
 		d.pane.rows = messageRows{dialect.Messages(d.frame.Raw)}
 		d.pane.bar = true
 	case mode == "ids":
-		s := d.su.story
-		d.pane.rows = idLines(s.ctx, s.look.Session, s.look.Dialect, s.t, d.frame)
+		d.showIDs()
 	case mode == "tree" && d.tree != nil:
 		d.pane.rows = d.tree
 	default:
-		d.pane.rows = &d.text
+		d.pane.rows = d.readable()
 	}
 	d.pane.sel, d.pane.top, d.pane.off = 0, 0, 0
 }
@@ -162,21 +175,14 @@ func (d *detail) commands() []command {
 			return d.load(seq)
 		}
 	}
-	onTree := func(f func()) func(string) error {
-		return func(string) error {
-			if !d.onTree() {
-				return errors.New("only a tree folds; 1 shows it")
-			}
-			f()
-			return nil
-		}
-	}
 	mode := func(m string) func(string) error { return func(string) error { d.setMode(m); return nil } }
-	return []command{
-		{name: "fold", keys: []string{"Enter", "Space", "l", "Right"}, bar: "fold", help: "fold or unfold the value", do: onTree(func() { d.pane.sel = d.tree.toggle(d.pane.sel) })},
-		{name: "parent", keys: []string{"p"}, help: "to the value that holds this one", do: onTree(func() { d.pane.to(d.tree.parent(d.pane.sel)) })},
-		{name: "fold-all", keys: []string{"-"}, help: "fold everything", do: onTree(func() { d.tree.foldAll(true); d.pane.home() })},
-		{name: "unfold-all", keys: []string{"+", "*"}, help: "unfold everything", do: onTree(func() { d.tree.foldAll(false) })},
+	tree := func() *jsonTree {
+		if d.onTree() {
+			return d.tree
+		}
+		return nil
+	}
+	return append(d.su.u.foldCommands(d.pane, tree, "1 shows it"), []command{
 		{name: "tree", keys: []string{"1"}, help: "the frame as a tree", do: mode("tree")},
 		{name: "text", keys: []string{"2"}, help: "the frame as text, long strings as they read", do: mode("text")},
 		{name: "bytes", keys: []string{"3"}, help: "the exact bytes", do: mode("bytes")},
@@ -205,11 +211,15 @@ func (d *detail) commands() []command {
 		{name: "save", keys: []string{"w"}, help: "write the frame's exact bytes to a new file", do: d.save},
 		{name: "pager", keys: []string{"v"}, help: "open the text in $PAGER", do: func(string) error { return d.program("PAGER", "less") }},
 		{name: "editor", keys: []string{"V"}, help: "open a copy in $EDITOR", do: func(string) error { return d.edit() }},
-	}
+		{name: "go", help: "the frame with this number", do: func(arg string) error {
+			seq, err := d.su.seqOf(arg)
+			if err != nil {
+				return err
+			}
+			return d.load(seq)
+		}},
+	}...)
 }
-
-// maxCopy is what terminals commonly take by OSC 52, in bytes of base64.
-const maxCopy = 74_000
 
 // copy puts the frame or the selected value on the clipboard of the terminal.
 func (d *detail) copy(string) error {
@@ -223,44 +233,21 @@ func (d *detail) copy(string) error {
 			what = d.tree.path(d.pane.sel)
 		}
 	}
-	if base64.StdEncoding.EncodedLen(len(b)) > maxCopy {
-		return fmt.Errorf("copying %s: %s is more than terminals take; w writes it to a file", what, size(int64(len(b))))
-	}
-	d.su.u.clipboard(b)
-	d.su.u.say(toneGood, "copied "+what+", "+size(int64(len(b))))
-	return nil
+	return d.su.u.copy(what, b)
 }
 
 // save writes the bytes of the frame to a file that does not exist yet.
-func (d *detail) save(arg string) error {
-	write := func(name string) error {
-		if name == "" {
-			return nil
-		}
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("saving the frame: %w", err)
-		}
+func (d *detail) save(name string) error {
+	return d.su.u.save("the frame", name, fmt.Sprintf("frame-%d.json", d.frame.Seq), func(f *os.File) error {
 		s := d.su.story
 		r, err := s.look.Session.Reader(s.ctx, d.frame.Seq)
-		if err == nil {
-			_, err = f.ReadFrom(r)
-			r.Close()
-		}
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
 		if err != nil {
-			return fmt.Errorf("saving the frame: %w", err)
+			return err
 		}
-		d.su.u.say(toneGood, "saved "+name)
-		return nil
-	}
-	if arg != "" {
-		return write(arg)
-	}
-	d.su.u.typeLine("save as: ", fmt.Sprintf("frame-%d.json", d.frame.Seq), nil, func(name string) { d.su.u.fail(write(name)) })
-	return nil
+		defer r.Close()
+		_, err = f.ReadFrom(r)
+		return err
+	})
 }
 
 // program runs the program that a variable names, with the text as its stdin.
@@ -270,7 +257,7 @@ func (d *detail) program(variable, fallback string) error {
 		argv = []string{fallback}
 	}
 	var b strings.Builder
-	for _, l := range d.text.lines {
+	for _, l := range d.readable().lines {
 		b.WriteString(visibleLines(l.Text))
 		b.WriteByte('\n')
 	}
@@ -284,7 +271,7 @@ func (d *detail) edit() error {
 		return fmt.Errorf("opening the editor: %w", err)
 	}
 	defer os.Remove(f.Name())
-	for _, l := range d.text.lines {
+	for _, l := range d.readable().lines {
 		fmt.Fprintln(f, visibleLines(l.Text))
 	}
 	if err := f.Close(); err != nil {
@@ -321,17 +308,17 @@ func prettyText(raw []byte, t *jsonTree) []span {
 	var out []span
 	var open []int
 	for i, n := range t.nodes {
-		for len(open) > 0 && t.nodes[open[len(open)-1]].next <= i {
+		for len(open) > 0 && t.nodes[open[len(open)-1]].Next <= i {
 			out = append(out, closeText(t, open[len(open)-1]))
 			open = open[:len(open)-1]
 		}
-		head := strings.Repeat("  ", min(n.depth, 20))
-		if n.isMember {
-			head += n.key + ": "
+		head := strings.Repeat("  ", min(n.Depth, 20))
+		if n.Member {
+			head += n.Key + ": "
 		}
-		v := t.raw[n.start:n.end]
+		v := t.raw[n.Start:n.End]
 		switch {
-		case n.children > 0:
+		case n.Children > 0:
 			out = append(out, span{head + string(v[:1]), tonePlain})
 			open = append(open, i)
 		case v[0] == '"':
@@ -342,7 +329,7 @@ func prettyText(raw []byte, t *jsonTree) []span {
 			}
 			out = append(out, span{head, tonePlain})
 			for l := range strings.SplitSeq(text, "\n") {
-				out = append(out, span{strings.Repeat("  ", min(n.depth, 20)+1) + l, toneOut})
+				out = append(out, span{strings.Repeat("  ", min(n.Depth, 20)+1) + l, toneOut})
 			}
 		default:
 			out = append(out, span{head + string(v), toneCall})
@@ -356,5 +343,5 @@ func prettyText(raw []byte, t *jsonTree) []span {
 
 func closeText(t *jsonTree, i int) span {
 	n := t.nodes[i]
-	return span{strings.Repeat("  ", min(n.depth, 20)) + string(t.raw[n.end-1:n.end]), tonePlain}
+	return span{strings.Repeat("  ", min(n.Depth, 20)) + string(t.raw[n.End-1:n.End]), tonePlain}
 }

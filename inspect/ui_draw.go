@@ -3,40 +3,54 @@ package inspect
 import (
 	"strings"
 
+	"agentrec/internal/transcript"
+
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/uniseg"
 )
 
 // draw draws l at x, y in w columns, filled with blanks, and is the only place
 // where text reaches the screen of the UI: whatever a span holds is escaped
-// here. base is the style that tones are laid over; selected reverses the line.
+// here. A line that is longer ends in an ellipsis. base is the style that tones
+// are laid over; selected reverses the line.
 func draw(screen tcell.Screen, x, y, w int, l line, t *theme, base tcell.Style, selected bool) {
-	used := 0
+	used, last := 0, 0 // columns that are drawn, and where the last character stands
+	more := false      // than there is room for
 	for _, s := range l {
-		if used >= w {
+		style := t.over(base, s.Tone, selected)
+		cut := cutForScreen(s.Text, w-used)
+		text := visible(cut)
+		state := -1
+		for text != "" && !more {
+			var cluster, rest string
+			var cw int
+			cluster, rest, cw, state = uniseg.FirstGraphemeClusterInString(text, state)
+			switch {
+			case cw == 0: // a mark with nothing to stand on
+			case used+cw > w:
+				more = strings.Trim(text, " ") != ""
+				rest = ""
+			default:
+				rs := []rune(cluster)
+				screen.SetContent(x+used, y, rs[0], rs[1:], style)
+				for i := 1; i < cw; i++ {
+					screen.SetContent(x+used+i, y, ' ', nil, style)
+				}
+				last = used
+				used += cw
+			}
+			text = rest
+		}
+		if more = more || len(cut) < len(s.Text); more {
 			break
 		}
-		style := t.over(base, s.Tone, selected)
-		text := visible(cutForScreen(s.Text, w-used))
-		state := -1
-		for text != "" {
-			var cluster string
-			var cw int
-			cluster, text, cw, state = uniseg.FirstGraphemeClusterInString(text, state)
-			if cw == 0 {
-				continue // a mark with nothing to stand on
-			}
-			if used+cw > w {
-				used = w
-				break
-			}
-			rs := []rune(cluster)
-			screen.SetContent(x+used, y, rs[0], rs[1:], style)
-			for i := 1; i < cw; i++ {
-				screen.SetContent(x+used+i, y, ' ', nil, style)
-			}
-			used += cw
+	}
+	if more && w > 1 {
+		if used == w {
+			used = last
 		}
+		screen.SetContent(x+used, y, '…', nil, t.over(base, toneDim, selected))
+		used++
 	}
 	rest := t.over(base, tonePlain, selected)
 	for ; used < w; used++ {
@@ -77,16 +91,8 @@ func (p *pane) mark(l line) line {
 // lower is strings.ToLower for ASCII only, so that places in the result are
 // places in s.
 func lower(s string) string {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= 'A' && c <= 'Z' {
-			b := []byte(s)
-			for ; i < len(b); i++ {
-				if c := b[i]; c >= 'A' && c <= 'Z' {
-					b[i] = c + 'a' - 'A'
-				}
-			}
-			return string(b)
-		}
+	if strings.IndexFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' }) < 0 {
+		return s
 	}
-	return s
+	return string(transcript.Lowered(nil, []byte(s)))
 }

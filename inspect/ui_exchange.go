@@ -1,13 +1,13 @@
 package inspect
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"agentrec/internal/llm"
+	"agentrec/internal/transcript"
 	"agentrec/store"
 )
 
@@ -79,12 +79,12 @@ func (d *exchangeDetail) setMode(mode string) {
 	answer := llm.Decoded(llm.AnswerBody(d.full), d.full.Answer)
 	switch mode {
 	case "read":
-		d.pane.rows = hangingRows(exchangeText(&d.full, exchangeLook{fresh: d.fresh, bare: true}))
+		d.pane.rows = hanging(exchangeText(&d.full, exchangeLook{fresh: d.fresh, bare: true}))
 	case "request":
 		d.showTree(request)
 	case "answer":
 		if events := llm.Events(d.full); len(events) > 0 {
-			d.pane.rows = hangingRows(eventLines(events))
+			d.pane.rows = hanging(eventLines(events))
 		} else {
 			d.showTree(answer)
 		}
@@ -143,17 +143,29 @@ func eventLines(list []llm.Event) []line {
 }
 
 // hangingRows are lines of which the last span wraps, below itself.
-type hangingRows []line
+type hangingRows struct {
+	lines []line
+	laid  memo[[]line]
+}
+
+func hanging(list []line) *hangingRows { return &hangingRows{lines: list} }
 
 // Len returns the number of lines.
-func (r hangingRows) Len() int { return max(len(r), 1) }
+func (r *hangingRows) Len() int { return max(len(r.lines), 1) }
 
 // Item returns a line, wrapped.
-func (r hangingRows) Item(i, w int) []line {
-	if i >= len(r) || len(r[i]) == 0 {
+func (r *hangingRows) Item(i, w int) []line {
+	if i >= len(r.lines) {
 		return []line{{}}
 	}
-	l := r[i]
+	return r.laid.get(i, transcript.Item{}, w, func() []line { return hangingLines(r.lines[i], w) })
+}
+
+// hangingLines wraps the last span of a line to w columns, below itself.
+func hangingLines(l line, w int) []line {
+	if len(l) == 0 {
+		return []line{{}}
+	}
 	front := l[: len(l)-1 : len(l)-1] // appending to it must not write into l
 	last := l[len(l)-1]
 	indent := width(visible(front.String()))
@@ -198,15 +210,6 @@ func (d *exchangeDetail) commands() []command {
 	mode := func(i int) func(string) error {
 		return func(string) error { d.setMode(exchangeModes[i]); return nil }
 	}
-	onTree := func(f func()) func(string) error {
-		return func(string) error {
-			if d.tree == nil || d.tree.Len() == 0 {
-				return errors.New("only a tree folds; 2 and 3 show one")
-			}
-			f()
-			return nil
-		}
-	}
 	step := func(n int64) func(string) error {
 		return func(string) error {
 			number := d.full.Number + n
@@ -216,10 +219,9 @@ func (d *exchangeDetail) commands() []command {
 			return d.load(number)
 		}
 	}
-	return []command{
-		{name: "fold", keys: []string{"Enter", "Space", "l", "Right"}, help: "fold or unfold the value", do: onTree(func() { d.pane.sel = d.tree.toggle(d.pane.sel) })},
-		{name: "fold-all", keys: []string{"-"}, help: "fold everything", do: onTree(func() { d.tree.foldAll(true); d.pane.home() })},
-		{name: "unfold-all", keys: []string{"+", "*"}, help: "unfold everything", do: onTree(func() { d.tree.foldAll(false) })},
+	folds := d.su.u.foldCommands(d.pane, func() *jsonTree { return d.tree }, "2 and 3 show one")
+	folds[0].bar = "" // most looks at an exchange have no tree
+	return append(folds, []command{
 		{name: "read", keys: []string{"1"}, help: "new messages, answer, calls; m shows all messages", do: mode(0)},
 		{name: "messages", keys: []string{"m"}, help: "all messages of the request, or the new ones", do: func(string) error {
 			if x := d.su.story.llm.at(d.full.Number); d.fresh == nil && x != nil {
@@ -254,7 +256,7 @@ func (d *exchangeDetail) commands() []command {
 		}},
 		{name: "copy", keys: []string{"y"}, bar: "copy", help: "copy the answer's text, or the value selected in the tree (OSC 52)", do: d.copy},
 		{name: "save", keys: []string{"w"}, help: "write the body on show (else the answer's) to a new file", do: d.save},
-	}
+	}...)
 }
 
 // copy puts the answer's text, or the selected value, on the clipboard of the
@@ -264,41 +266,20 @@ func (d *exchangeDetail) copy(string) error {
 	if d.tree != nil && d.tree.Len() > 0 {
 		what, b = d.tree.path(d.pane.sel), d.tree.text(d.pane.sel)
 	}
-	switch {
-	case len(b) == 0:
+	if len(b) == 0 {
 		return errors.New("the answer has no text")
-	case base64.StdEncoding.EncodedLen(len(b)) > maxCopy:
-		return fmt.Errorf("copying %s: %s is more than terminals take; w writes it to a file", what, size(int64(len(b))))
 	}
-	d.su.u.clipboard(b)
-	d.su.u.say(toneGood, "copied "+what+", "+size(int64(len(b))))
-	return nil
+	return d.su.u.copy(what, b)
 }
 
 // save writes a body to a file that does not exist yet.
-func (d *exchangeDetail) save(arg string) error {
+func (d *exchangeDetail) save(name string) error {
 	b, side := llm.AnswerBody(d.full), "answer"
 	if strings.HasPrefix(d.mode, "request") {
 		b, side = d.full.Body, "request"
 	}
-	write := func(name string) error {
-		if name == "" {
-			return nil
-		}
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("saving the %s: %w", side, err)
-		}
-		_, err = f.Write(b)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("saving the %s: %w", side, err)
-		}
-		d.su.u.say(toneGood, "saved "+name)
-		return nil
-	}
-	if arg != "" {
-		return write(arg)
-	}
-	d.su.u.typeLine("save as: ", fmt.Sprintf("exchange-%d-%s.txt", d.full.Number, side), nil, func(name string) { d.su.u.fail(write(name)) })
-	return nil
+	return d.su.u.save("the "+side, name, fmt.Sprintf("exchange-%d-%s.txt", d.full.Number, side), func(f *os.File) error {
+		_, err := f.Write(b)
+		return err
+	})
 }

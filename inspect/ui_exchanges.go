@@ -3,7 +3,6 @@ package inspect
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"agentrec/internal/transcript"
 )
@@ -49,37 +48,32 @@ func (r *exchangeRows) lay(width int) {
 	}
 }
 
-// search goes to the next exchange that says a text: in its place, in what is
-// new of its request, in its answer.
-func (r *exchangeRows) search(p *pane, text string, back bool) error {
-	wanted := lower(text)
-	n, step := r.Len(), 1
-	if back {
-		step = -1
-	}
-	for i := 1; i <= n; i++ {
-		at := ((p.sel+i*step)%n + n) % n
-		x := &r.su.story.llm.list[at]
-		for _, l := range append(exchangeBody(x, 0), exchangeFacts(x)) {
-			if strings.Contains(lower(l.String()), wanted) {
-				p.to(at)
-				return nil
-			}
-		}
-	}
-	return notFound(text)
-}
-
 // exchangesView lists the exchanges of a session.
 func (su *sessionUI) exchangesView() *view {
 	r := &exchangeRows{su: su}
 	p := newPane(su.u.theme, r)
 	v := &view{name: "exchanges", pane: p, head: r.head}
-	v.search = func(text string, back bool) error { return r.search(p, text, back) }
-	if su.exchange > 0 {
-		p.to(int(su.exchange - 1))
+	v.search = func(text string, back bool) error {
+		f, err := huntFilter(text, nil, false)
+		if err != nil {
+			return err
+		}
+		return su.searchFor("exchange and ("+f.String()+")", text, back)
 	}
-	v.tick = su.story.grow
+	wanted := su.exchange // to be selected as soon as it has been read
+	arrive := func() bool {
+		if wanted == 0 || wanted > int64(r.Len()) {
+			return false
+		}
+		p.to(int(wanted - 1))
+		wanted = 0
+		return true
+	}
+	arrive()
+	v.tick = func() bool {
+		grown := su.story.grow()
+		return arrive() || grown
+	}
 	selected := func() *exchange {
 		if r.Len() == 0 {
 			return nil
@@ -88,7 +82,9 @@ func (su *sessionUI) exchangesView() *view {
 	}
 	v.status = func() line {
 		if x := selected(); x != nil {
-			su.seq, su.exchange = max(x.Head.After, 1), x.Head.Number
+			if wanted == 0 {
+				su.seq, su.exchange = max(x.Head.After, 1), x.Head.Number
+			}
 			if int64(r.Len()) < su.story.look.Session.Exchanged {
 				return line{{"reading... ", toneAsk}}.and(su.place(p))
 			}

@@ -1,6 +1,9 @@
 package inspect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lines is the simplest rows: a list of lines that are there already.
 type lines []line
@@ -17,7 +20,7 @@ func (u *ui) help() {
 	if v.name == "help" {
 		return
 	}
-	p := newPane(u.theme, helpLines(u, v))
+	p := newPane(u.theme, helpOf(u, v))
 	u.push(&view{
 		name:   "help",
 		title:  func() line { return plain(" keys and commands of the " + v.name + " view") },
@@ -26,44 +29,68 @@ func (u *ui) help() {
 	})
 }
 
-// helpLines is drawn from the tables of commands, and so always true.
-func helpLines(u *ui, v *view) lines {
-	var out lines
+// helpRow is a command with its keys, or a line of text without.
+type helpRow struct {
+	keys, name, text string
+	tone             tone // of a line of text
+}
+
+type helpRows []helpRow
+
+// helpOf is drawn from the tables of commands, and so always true. A key stands
+// beside the command that gets it.
+func helpOf(u *ui, v *view) helpRows {
+	var out helpRows
+	var taken []string
 	group := func(head string, list []command) {
 		if len(list) == 0 {
 			return
 		}
-		out = append(out, line{{head, toneStrong}})
+		out = append(out, helpRow{text: head, tone: toneStrong})
 		for _, c := range list {
-			out = append(out, line{}.pad(toneIn, "  "+strings.Join(c.keys, " "), 22).pad(toneDim, ":"+c.name, 16).add(tonePlain, " "+c.help))
+			keys := slices.DeleteFunc(slices.Clone(c.keys), func(k string) bool { return slices.Contains(taken, k) })
+			taken = append(taken, keys...)
+			out = append(out, helpRow{keys: strings.Join(keys, " "), name: ":" + c.name, text: c.help})
 		}
-		out = append(out, line{})
+		out = append(out, helpRow{})
 	}
 	group("In the "+v.name+" view", v.commands)
 	group("Moving", u.listCommands(v))
 	group("Everywhere", u.globalCommands())
-	return append(out, line{{"The mouse selects, opens by double click, scrolls, clicks the keys below; right click goes back.", toneDim}})
+	return append(out, helpRow{text: "The mouse selects, opens by double click, scrolls, clicks the keys below; right click goes back.", tone: toneDim})
 }
 
-// searchLines searches the text of a pane's rows, for panes whose rows are few.
-func searchLines(p *pane) func(text string, back bool) error {
-	return func(text string, back bool) error {
-		text = lower(text)
-		n := p.rows.Len()
-		step := 1
-		if back {
-			step = -1
+// The columns of the help, and from which width on there is room for them.
+const (
+	helpKeys = 23
+	helpName = 19
+	wideHelp = 76
+)
+
+// Len returns the number of rows.
+func (h helpRows) Len() int { return len(h) }
+
+// Item returns a row: keys, name and what it does beside each other, on a
+// narrow screen what it does below.
+func (h helpRows) Item(i, width int) []line {
+	r := h[i]
+	if r.name == "" {
+		var out []line
+		for _, text := range wrap(r.text, width) {
+			out = append(out, line{{text, r.tone}})
 		}
-		w, _ := p.text()
-		for i := 1; i <= n; i++ {
-			at := ((p.sel+i*step)%n + n) % n
-			for _, l := range p.rows.Item(at, w) {
-				if strings.Contains(lower(l.String()), text) {
-					p.to(at)
-					return nil
-				}
-			}
-		}
-		return notFound(text)
+		return out
 	}
+	front := line{}.pad(toneIn, "  "+r.keys, helpKeys).pad(toneDim, r.name, helpName)
+	if width < helpKeys+helpName {
+		front = line{{"  " + r.keys + "  ", toneIn}, {r.name, toneDim}}
+	}
+	if width < wideHelp {
+		out := []line{front}
+		for _, text := range wrap(r.text, max(width-len(margin), 8)) {
+			out = append(out, line{{margin, tonePlain}, {text, tonePlain}})
+		}
+		return out
+	}
+	return hangingLines(front.add(tonePlain, r.text), width)
 }

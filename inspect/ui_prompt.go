@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"agentrec/internal/transcript"
+
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
 )
@@ -21,9 +23,9 @@ type prompt struct {
 const maxChoices = 8
 
 // typeLine lets the user type a line below the view. done gets the text when
-// Enter ends it; Esc drops it. complete may offer lines for what is typed, which
-// Tab goes through.
-func (u *ui) typeLine(label, text string, complete func(text string) []string, done func(text string)) {
+// Enter ends it; Esc drops it. A filter that cannot be read stays to be mended.
+// complete may offer lines for what is typed, which Tab goes through.
+func (u *ui) typeLine(label, text string, complete func(text string) []string, done func(text string) error) {
 	field := tview.NewInputField().SetLabel(label).SetText(text).
 		SetFieldStyle(tcell.StyleDefault).SetLabelStyle(u.theme.style(toneStrong)).SetPlaceholderStyle(tcell.StyleDefault)
 	field.SetBackgroundColor(tcell.ColorDefault)
@@ -31,8 +33,14 @@ func (u *ui) typeLine(label, text string, complete func(text string) []string, d
 		text := field.GetText()
 		u.root.input = nil
 		u.app.SetFocus(u.root)
-		if key == tcell.KeyEnter {
-			done(text)
+		if key != tcell.KeyEnter {
+			return
+		}
+		err := done(text)
+		u.fail(err)
+		var wrong *transcript.FilterError
+		if errors.As(err, &wrong) {
+			u.typeLine(label, text, complete, done)
 		}
 	})
 	u.root.input = &prompt{field: field, complete: complete, at: -1}
@@ -125,7 +133,7 @@ func (u *ui) typeCommand() {
 			return nil
 		}
 		return out
-	}, func(text string) { u.fail(u.runCommand(text)) })
+	}, u.runCommand)
 }
 
 // typeSearch searches for arg, or lets the user type what to search for.
@@ -137,7 +145,7 @@ func (u *ui) typeSearch(arg string, back bool) error {
 	if arg != "" {
 		return u.searchFor(arg, back)
 	}
-	u.typeLine("/", "", v.complete, func(text string) { u.fail(u.searchFor(text, back)) })
+	u.typeLine("/", "", v.complete, func(text string) error { return u.searchFor(text, back) })
 	return nil
 }
 

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,17 +11,23 @@ import (
 )
 
 // hunt is a search through a session: what for, and what it has found. It runs
-// behind the views and tells them as it goes.
+// behind the views and tells them as it goes; of a session that grows it goes on
+// where it was.
 type hunt struct {
 	expr   string
+	shown  string // expr as it was typed
 	filter *transcript.Filter
 	hits   []spot // in order
 	at     int64  // the last frame looked at
 	// the last frame of which is known what it holds, while that is found out
-	indexed int64
-	done    bool
-	cancel  context.CancelFunc
-	want    func() bool // tries to move to a hit; true when it has
+	indexed   int64
+	begun     bool
+	done      bool
+	frames    int64 // how many of the session have been searched
+	exchanges int   // likewise
+	ctx       context.Context
+	cancel    context.CancelFunc
+	want      func() bool // tries to move to a hit; true when it has
 }
 
 // reportEvery is how often a search tells the views what it has found.
@@ -70,25 +75,43 @@ func regexpQuote(text string) string {
 	return b.String()
 }
 
-// search begins a hunt for expr; go to its first hit after the selected frame.
-func (su *sessionUI) search(expr string, back bool) error {
+// search begins a hunt for expr, or goes on with it, and goes to its next hit
+// after the selected frame.
+func (su *sessionUI) search(expr string, back bool) error { return su.searchFor(expr, expr, back) }
+
+// searchFor is search for an expression of which only a part was typed.
+func (su *sessionUI) searchFor(expr, shown string, back bool) error {
 	if su.story.t == nil {
-		return errors.New("the session is still being read")
+		return su.unread()
 	}
-	if su.hunt != nil && su.hunt.expr == expr {
-		return su.nextHit(back)
+	h := su.hunt
+	if h == nil || h.expr != expr {
+		f, err := huntFilter(expr, su.story.t, false)
+		if err != nil {
+			return err
+		}
+		su.stopHunt()
+		h = &hunt{expr: expr, shown: shown, filter: f}
+		h.ctx, h.cancel = context.WithCancel(su.story.ctx)
+		su.hunt = h
 	}
-	f, err := huntFilter(expr, su.story.t, false)
-	if err != nil {
-		return err
-	}
-	su.stopHunt()
-	ctx, cancel := context.WithCancel(su.story.ctx)
-	h := &hunt{expr: expr, filter: f, cancel: cancel}
-	su.hunt = h
 	h.want = func() bool { return su.toHit(h, back) }
-	su.story.busy++
 	t := su.story.t
+	if !h.begun || h.done && (h.frames < int64(len(t.Entries)) || h.exchanges != len(t.Exchanges)) {
+		su.goOn(h)
+	}
+	if h.want() {
+		h.want = nil
+	}
+	return nil
+}
+
+// goOn searches what the hunt has not seen.
+func (su *sessionUI) goOn(h *hunt) {
+	t, f, ctx := su.story.t, h.filter, h.ctx
+	from, all := h.frames+1, int64(len(t.Entries))
+	h.begun, h.done = true, false
+	su.story.busy++
 	su.u.workers.Go(func() {
 		var found []spot
 		at := time.Now()
@@ -97,10 +120,14 @@ func (su *sessionUI) search(expr string, back bool) error {
 			found = nil
 			at = time.Now()
 			su.u.post(func() {
+				if done { // exchanges come last, and all of them
+					h.hits = slices.DeleteFunc(h.hits, func(s spot) bool { return s.exchange > 0 })
+				}
 				h.hits, h.at, h.done, h.indexed = append(h.hits, news...), seq, done, 0
 				if done {
-					slices.SortFunc(h.hits, compareSpots) // exchanges come last
+					slices.SortFunc(h.hits, compareSpots)
 					su.story.busy--
+					h.frames, h.exchanges = all, len(t.Exchanges)
 				}
 				if ctx.Err() != nil {
 					return
@@ -119,7 +146,7 @@ func (su *sessionUI) search(expr string, back bool) error {
 			}
 		})
 		if err == nil {
-			err = t.Search(ctx, f, func(seq int64) bool { found = append(found, spot{seq: seq}); return true }, func(seq int64) {
+			err = t.SearchFrom(ctx, f, from, func(seq int64) bool { found = append(found, spot{seq: seq}); return true }, func(seq int64) {
 				last = seq
 				if time.Since(at) >= reportEvery {
 					report(seq, false, nil)
@@ -127,11 +154,11 @@ func (su *sessionUI) search(expr string, back bool) error {
 			})
 		}
 		if err == nil {
+			last = all
 			err = searchExchanges(ctx, t, f, func(s spot) { found = append(found, s) })
 		}
 		report(last, true, err)
 	})
-	return nil
 }
 
 // stopHunt ends the search that runs, if any.
@@ -157,7 +184,7 @@ func (su *sessionUI) toHit(h *hunt, back bool) bool {
 	case !h.done:
 		return false
 	case len(h.hits) == 0:
-		su.u.fail(notFound(h.expr))
+		su.u.fail(notFound(h.shown))
 		return true
 	case back:
 		i = len(h.hits) - 1
@@ -166,18 +193,6 @@ func (su *sessionUI) toHit(h *hunt, back bool) bool {
 	}
 	su.goToSpot(h.hits[i])
 	return true
-}
-
-// nextHit goes to the next hit of the search that was begun.
-func (su *sessionUI) nextHit(back bool) error {
-	h := su.hunt
-	if h == nil {
-		return errors.New("nothing was searched for; / begins")
-	}
-	if !su.toHit(h, back) {
-		h.want = func() bool { return su.toHit(h, back) }
-	}
-	return nil
 }
 
 // huntStatus says how a search stands: "3/12 of EXPR".
@@ -198,75 +213,4 @@ func (su *sessionUI) huntStatus() line {
 		text += fmt.Sprintf(", %d%%", 100*h.at/max(su.story.look.Session.Count(), 1))
 	}
 	return line{{text + " ", toneMark}, {" ", tonePlain}}
-}
-
-// filterRows lets the timeline show only what a filter matches; "" shows all.
-func (su *sessionUI) filterRows(expr string) error {
-	tl := su.line
-	at := su.seq
-	if strings.TrimSpace(expr) == "" {
-		tl.filter, tl.shown = "", nil
-		su.goTo(at)
-		return nil
-	}
-	f, err := huntFilter(expr, su.story.t, true)
-	if err != nil {
-		return err
-	}
-	t := su.story.t
-	ctx := su.story.ctx
-	su.story.busy++
-	su.u.say(toneDim, "filtering...")
-	su.u.workers.Go(func() {
-		var chosen []bool
-		err := su.story.index(ctx, t, f, func(int64) {})
-		if err == nil {
-			chosen, err = itemsOf(ctx, t, f)
-		}
-		su.u.post(func() {
-			su.story.busy--
-			if ctx.Err() != nil {
-				return
-			}
-			su.u.message = nil
-			if err != nil {
-				su.u.fail(err)
-				return
-			}
-			tl.filter, tl.compiled = expr, f
-			tl.shown = []int{}
-			for i, in := range chosen {
-				if in {
-					tl.shown = append(tl.shown, i)
-				}
-			}
-			su.goTo(at)
-		})
-	})
-	return nil
-}
-
-// growFilter takes new items into a filtered timeline.
-func (su *sessionUI) growFilter(from int) {
-	tl := su.line
-	if tl == nil || tl.shown == nil {
-		return
-	}
-	m := tl.compiled.On(su.story.t)
-	for i := from; i < su.story.t.Len(); i++ {
-		it := su.story.t.Item(i)
-		in := false
-		if it.Event != nil {
-			in = m.MatchEvent(*it.Event)
-		} else if it.Exchange != nil {
-			var err error
-			in, err = matchesExchange(su.story.ctx, su.story.t, m, it)
-			su.u.fail(err)
-		} else if f, err := su.story.look.Session.Frame(su.story.ctx, it.Seq); err == nil {
-			in = m.Match(f)
-		}
-		if in {
-			tl.shown = append(tl.shown, i)
-		}
-	}
 }

@@ -77,11 +77,21 @@ func searchExchanges(ctx context.Context, t *transcript.Transcript, f *transcrip
 			break // stored while we were reading
 		}
 		said := newsOf(&x, &r, history.Next(r))
+		x.Body = llm.Decoded(x.Body, x.Header)
 		if m.MatchExchange(transcript.Exchanged{Exchange: &x, Model: r.Model, Turn: turn, Said: said}) {
 			hit(spotOf(&x))
 		}
 	}
 	return nil
+}
+
+// allOf is the text of an exchange: as it was sent, and as its wire is read.
+func allOf(x *store.Exchange, r *llm.Reading) []byte {
+	all := make([]int, len(r.Messages))
+	for k := range all {
+		all[k] = k
+	}
+	return append(newsOf(x, r, all), llm.Decoded(x.Body, x.Header)...)
 }
 
 // newsOf is the text that an exchange adds to what those before it said.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"agentrec/internal/transcript"
@@ -29,14 +30,31 @@ type sessionUI struct {
 	line     *timeline
 	hunt     *hunt // the search that was begun last
 
+	script    script
+	filtering context.CancelFunc // ends the filtering of the timeline that goes on
+
 	findings []Finding
-	checking bool             // findings are being looked for
-	checked  bool             // they have been
+	checking *checking        // findings are being looked for
+	checked  *checking        // what findings are of; nil when nobody looked
 	marks    map[int64]string // a finding by its frame
 }
 
 // openSession shows a session from its beginning.
 func (u *ui) openSession(s *store.Session) error { return u.openSessionAt(s, spot{seq: 1}) }
+
+// workFor lets a story work behind the views until its context ends.
+func (u *ui) workFor(s *story) {
+	s.behind = func(work func(), then func() bool) {
+		u.workers.Go(func() {
+			work()
+			u.post(func() {
+				if then() && s.ctx.Err() == nil {
+					u.tick()
+				}
+			})
+		})
+	}
+}
 
 // openSessionAt shows a session with a frame or exchange of it selected.
 func (u *ui) openSessionAt(s *store.Session, at spot) error {
@@ -47,16 +65,7 @@ func (u *ui) openSessionAt(s *store.Session, at spot) error {
 	ctx, cancel := context.WithCancel(u.ctx)
 	own := *s
 	su := &sessionUI{u: u, story: newStory(ctx, &look{Path: u.path, DB: u.db, Session: &own, Dialect: d}), seq: at.seq, exchange: at.exchange, goal: "timeline"}
-	su.story.behind = func(work func(), then func() bool) {
-		u.workers.Go(func() {
-			work()
-			u.post(func() {
-				if then() && ctx.Err() == nil {
-					u.tick()
-				}
-			})
-		})
-	}
+	u.workFor(su.story)
 	type derived struct {
 		t   *transcript.Transcript
 		err error
@@ -74,6 +83,7 @@ func (u *ui) openSessionAt(s *store.Session, at spot) error {
 			u.fail(su.story.err)
 		}
 		su.story.growExchanges()
+		su.check()
 	}
 	wait := waitForTranscript
 	if s.Count() > longSession {
@@ -90,13 +100,13 @@ func (u *ui) openSessionAt(s *store.Session, at spot) error {
 					return
 				}
 				take(x)
-				if v := u.top(); su.story.t != nil && v != nil && v.name == "frames" && su.goal != "frames" {
-					su.show(su.goal)
-				}
+				u.tick()
 			})
 		})
 	}
-	su.checkSoon(ctx)
+	if s.Count() <= longSession { // of a longer one it waits for the transcript, not to read it twice
+		su.check()
+	}
 	v := su.view(su.goal)
 	v.close = func() {
 		cancel()
@@ -125,6 +135,11 @@ func (su *sessionUI) view(name string) *view {
 	default:
 		v = su.timelineView()
 	}
+	tick := v.tick
+	v.tick = func() bool {
+		news := tick()
+		return news || su.checking != nil
+	}
 	v.title = func() line { return su.title(v.name) }
 	v.complete = func(typed string) []string { return transcript.CompleteFilter(typed, su.story.t) }
 	v.commands = append(v.commands, su.commands()...)
@@ -141,7 +156,11 @@ func (su *sessionUI) show(name string) {
 	v.close = release
 	v.pane.tail = old.pane.tail
 	su.u.replace(v)
-	if v.name != name {
+	switch {
+	case v.name == name:
+	case su.story.err != nil:
+		su.u.fail(su.story.err)
+	default:
 		su.u.say(toneDim, "reading the session; until then, its frames")
 	}
 }
@@ -157,7 +176,7 @@ func (su *sessionUI) title(name string) line {
 		agent = visibleCut(t.Agent, 30)
 	}
 	end, _ := ending(s)
-	return plain(text + " · " + name + " · " + agent + " · " + count(int(s.Count()), "frame") + " · " + end)
+	return plain(text + " · " + name + " · " + end + " · " + count(int(s.Count()), "frame") + " · " + agent)
 }
 
 // commands are those of every view of a session.
@@ -178,14 +197,26 @@ func (su *sessionUI) commands() []command {
 			return nil
 		}},
 		{name: "go", help: "go to the frame with this number", do: func(arg string) error {
-			seq, err := strconv.ParseInt(arg, 10, 64)
-			if err != nil || seq < 1 || seq > su.story.look.Session.Count() {
-				return fmt.Errorf("go to %q: the session has frames 1 to %d", arg, su.story.look.Session.Count())
+			seq, err := su.seqOf(arg)
+			if err == nil {
+				su.goTo(seq)
 			}
-			su.goTo(seq)
-			return nil
+			return err
 		}},
 	}
+}
+
+// seqOf reads the number of a frame of the session.
+func (su *sessionUI) seqOf(arg string) (int64, error) {
+	n := su.story.look.Session.Count()
+	seq, err := strconv.ParseInt(strings.TrimPrefix(arg, "#"), 10, 64)
+	switch {
+	case n == 0:
+		return 0, errors.New("the session has no frames yet")
+	case err != nil || seq < 1 || seq > n:
+		return 0, fmt.Errorf("go to %q: the session has frames 1 to %d", visibleCut(arg, 40), n)
+	}
+	return seq, nil
 }
 
 // goTo selects a frame in the view on the screen.
@@ -225,6 +256,10 @@ func (su *sessionUI) framesView() *view {
 	v.tick = func() bool {
 		grown := su.story.grow()
 		su.seq, su.exchange = int64(p.sel+1), 0
+		if su.goal != "frames" && su.story.t != nil { // they were shown in place of that
+			su.show(su.goal)
+			return true
+		}
 		return grown
 	}
 	v.status = func() line { su.seq, su.exchange = int64(p.sel+1), 0; return su.place(p) }
@@ -245,8 +280,15 @@ func (su *sessionUI) framesView() *view {
 // place is where the user stands in a list, and whether it follows.
 func (su *sessionUI) place(p *pane) line {
 	var l line
-	if su.story.t == nil {
+	switch {
+	case su.story.t != nil:
+	case su.story.err != nil:
+		l = l.add(toneError, "only its frames can be shown ")
+	default:
 		l = l.add(toneAsk, "reading... ")
+	}
+	if c := su.checking; c != nil && su.story.look.Session.Count() > longSession {
+		l = l.add(toneAsk, c.String()+" ")
 	}
 	if p.tail && su.story.look.Session.State == store.Recording {
 		l = l.add(toneGood, "following ")
@@ -256,11 +298,19 @@ func (su *sessionUI) place(p *pane) line {
 	return l.add(toneDim, fmt.Sprintf("%d/%d", min(p.sel+1, n), n))
 }
 
+// unread says why there is no transcript of the session.
+func (su *sessionUI) unread() error {
+	if su.story.err != nil {
+		return su.story.err
+	}
+	return errors.New("the session is still being read")
+}
+
 // pair returns the frame that answers, or is answered by, a frame.
 func (su *sessionUI) pair(seq int64) (int64, error) {
 	t := su.story.t
 	if t == nil {
-		return 0, errors.New("the session is still being read")
+		return 0, su.unread()
 	}
 	e, ok := t.Entry(seq)
 	if ok && e.Pair != 0 {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ type sessionRows struct {
 	sessions []*store.Session
 	list     []summary
 	sort     string // a column; "" is newest first
-	filter   string // words that must occur, lower case
+	filter   string // words that must occur, or the expression of only
+	only     *transcript.Filter
 	now      func() time.Time
 	shown    []int // indexes on show
 	table    []line
@@ -56,7 +58,7 @@ func (r *sessionRows) lay(width int) {
 func (r *sessionRows) arrange() {
 	r.shown, r.table = r.shown[:0], nil
 	for i := range r.list {
-		if r.passes(&r.list[i]) {
+		if r.passes(i) {
 			r.shown = append(r.shown, i)
 		}
 	}
@@ -81,15 +83,29 @@ func (r *sessionRows) arrange() {
 	})
 }
 
-// passes reports whether all words of the filter occur in what is known of a
-// session.
-func (r *sessionRows) passes(m *summary) bool {
-	if r.filter == "" {
-		return true
+// sessionFilter returns the filter of sessions that an expression is, nil when
+// it is just words.
+func sessionFilter(text string) (*transcript.Filter, error) {
+	if !strings.ContainsAny(text, "=<>~:()") {
+		return nil, nil
+	}
+	f, err := transcript.ParseFilter(text)
+	if err == nil && f.NeedsFrames() {
+		err = errors.New("this asks for frames, which / looks for; a list of sessions is filtered by name, tag, dialect, state and command")
+	}
+	return f, err
+}
+
+// passes reports whether the filter chooses a session: whether all its words
+// occur in what is known of it.
+func (r *sessionRows) passes(i int) bool {
+	m := &r.list[i]
+	if r.filter == "" || r.only != nil {
+		return r.only.Session(r.sessions[i]) != transcript.No
 	}
 	end, _ := ending(&store.Session{State: m.State, Reason: m.Reason, Exit: m.Exit})
 	text := lower(strings.Join(append([]string{m.Name, m.UID, m.Dialect, m.Agent, tagText(m.Tags), m.Cwd, end}, m.Argv...), " "))
-	for _, w := range strings.Fields(r.filter) {
+	for _, w := range strings.Fields(lower(r.filter)) {
 		if !strings.Contains(text, w) {
 			return false
 		}
@@ -116,49 +132,60 @@ func (u *ui) sessionsView() error {
 			return false, err
 		}
 		same := len(sessions) == len(r.sessions)
+		known := map[string]*summary{}
+		for i := range r.list {
+			known[r.list[i].UID] = &r.list[i]
+		}
 		list := make([]summary, len(sessions))
 		for i, s := range sessions {
 			list[i] = summarize(s)
-			if i < len(r.list) && r.list[i].UID == list[i].UID {
-				old := r.list[i]
-				list[i].Agent, list[i].Turns, list[i].Calls, list[i].Errors, list[i].known = old.Agent, old.Turns, old.Calls, old.Errors, old.known
-				list[i].Dialect = old.Dialect
+			if old := known[s.UID]; old != nil {
+				list[i].copyCounts(old)
 				same = same && old.Frames == list[i].Frames && old.State == list[i].State && old.Name == list[i].Name && tagText(old.Tags) == tagText(list[i].Tags)
 			} else {
 				same = false
 			}
 		}
-		r.sessions, r.list = sessions, list
-		if !same {
-			r.arrange()
+		if same {
+			r.sessions, r.list = sessions, list
+			return false, nil
 		}
-		return !same, nil
+		keepSelected(p, r, func() { r.sessions, r.list = sessions, list })
+		return true, nil
 	}
 	if _, err := load(); err != nil {
 		return err
 	}
 	v.head = r.head
+	var marked *store.Session
 	v.title = func() line {
 		return plain(fmt.Sprintf(" %s: %s", u.path, count(len(r.list), "session")))
 	}
 	v.status = func() line {
 		var l line
+		if marked != nil {
+			l = l.add(toneGood, fmt.Sprintf("session %d is marked  ", marked.ID))
+		}
 		if r.filter != "" {
 			l = l.add(toneMark, fmt.Sprintf("%d of %d with %q", len(r.shown), len(r.list), r.filter)).add(tonePlain, " ")
 		}
 		return l.add(toneDim, fmt.Sprintf("%d/%d", min(p.sel+1, r.Len()), r.Len()))
 	}
-	started, ticks := false, 0
-	v.tick = func() bool {
-		if !started { // once the list is looked at, not while a session is
-			started = true
-			u.workers.Go(func() { u.countSessions(ctx, r) })
+	counting, ticks := false, 0
+	v.tick = func() bool { // while the list is looked at, not while a session is
+		changed := false
+		if ticks++; ticks%sessionTicks == 1 {
+			var err error
+			changed, err = load()
+			u.fail(err)
 		}
-		if ticks++; ticks%sessionTicks != 1 {
-			return false
+		if list := r.uncounted(); !counting && len(list) > 0 {
+			counting = true
+			u.workers.Go(func() {
+				u.countSessions(ctx, list, func(news []summary) { keepSelected(p, r, func() { r.count(news) }) })
+				u.post(func() { counting = false })
+			})
 		}
-		changed, err := load()
-		u.fail(err)
 		return changed
 	}
 	selected := func() (*store.Session, error) {
@@ -167,7 +194,6 @@ func (u *ui) sessionsView() error {
 		}
 		return r.sessions[r.shown[p.sel]], nil
 	}
-	var marked *store.Session
 	open := func(string) error {
 		s, err := selected()
 		if err != nil {
@@ -180,13 +206,12 @@ func (u *ui) sessionsView() error {
 		{name: "sort", keys: []string{"s"}, bar: "sort", help: "sort by the next column, or by the named one", do: func(arg string) error {
 			next := arg
 			if next == "" {
-				next = sortNames[(slices.Index(sortNames, dashTo(r.sort, "newest"))+1)%len(sortNames)]
+				next = sortNames[(slices.Index(sortNames, cmp.Or(r.sort, "newest"))+1)%len(sortNames)]
 			}
 			if !slices.Contains(sortNames, next) {
 				return fmt.Errorf("sort by %q: want one of %s", next, strings.Join(sortNames, ", "))
 			}
-			r.sort = next
-			r.arrange()
+			keepSelected(p, r, func() { r.sort = next })
 			u.say(toneDim, "sorted by "+next)
 			return nil
 		}, args: func() []string { return sortNames }},
@@ -217,12 +242,11 @@ func (u *ui) sessionsView() error {
 			if err != nil {
 				return err
 			}
-			set := func(name string) {
-				u.change(s, load, func(db *store.DB, s *store.Session) error { return db.Rename(u.ctx, s, name) })
+			set := func(name string) error {
+				return u.change(s, load, func(db *store.DB, s *store.Session) error { return db.Rename(u.ctx, s, name) })
 			}
 			if arg != "" {
-				set(arg)
-				return nil
+				return set(arg)
 			}
 			u.typeLine("name: ", visible(s.Name), nil, set)
 			return nil
@@ -232,8 +256,8 @@ func (u *ui) sessionsView() error {
 			if err != nil {
 				return err
 			}
-			set := func(text string) {
-				u.change(s, load, func(db *store.DB, s *store.Session) error {
+			set := func(text string) error {
+				return u.change(s, load, func(db *store.DB, s *store.Session) error {
 					if key, value, ok := strings.Cut(text, "="); ok {
 						return db.SetTag(u.ctx, s, key, value)
 					}
@@ -241,8 +265,7 @@ func (u *ui) sessionsView() error {
 				})
 			}
 			if arg != "" {
-				set(arg)
-				return nil
+				return set(arg)
 			}
 			u.typeLine("tag: ", "", nil, set)
 			return nil
@@ -253,19 +276,26 @@ func (u *ui) sessionsView() error {
 				return err
 			}
 			u.ask(fmt.Sprintf("delete session %d %s for good? y deletes", s.ID, visibleCut(s.Name, 30)), func(key string) {
-				if key == "y" {
-					u.change(s, load, func(db *store.DB, s *store.Session) error {
+				if key != "y" {
+					u.say(toneDim, "nothing was deleted")
+				} else {
+					u.fail(u.change(s, load, func(db *store.DB, s *store.Session) error {
 						return deleteAll(u.ctx, db, []*store.Session{s}, manageOptions{Out: io.Discard, Err: io.Discard})
-					})
+					}))
 				}
 			})
 			return nil
 		}},
-		{name: "filter", keys: []string{"f"}, bar: "filter", help: "show only sessions with these words", do: func(arg string) error {
-			set := func(text string) { r.filter = lower(text); r.arrange() }
+		{name: "filter", keys: []string{"f"}, bar: "filter", help: "show only sessions with these words, or that a filter chooses: state = cut", do: func(arg string) error {
+			set := func(text string) error {
+				only, err := sessionFilter(text)
+				if err == nil {
+					keepSelected(p, r, func() { r.filter, r.only = text, only })
+				}
+				return err
+			}
 			if arg != "" {
-				set(arg)
-				return nil
+				return set(arg)
 			}
 			u.typeLine("filter: ", r.filter, nil, set)
 			return nil
@@ -279,54 +309,82 @@ func (u *ui) sessionsView() error {
 
 // change opens the database for writing, changes a session of it and reads the
 // list again. The UI itself only ever reads.
-func (u *ui) change(s *store.Session, load func() (bool, error), do func(db *store.DB, s *store.Session) error) {
+func (u *ui) change(s *store.Session, load func() (bool, error), do func(db *store.DB, s *store.Session) error) error {
 	err := manage(u.ctx, manageOptions{DB: u.path, Sessions: []string{s.UID}}, func(db *store.DB, list []*store.Session) error {
 		return do(db, list[0])
 	})
 	if err == nil {
 		_, err = load()
 	}
-	if err != nil {
-		u.fail(err)
-		return
+	if err == nil {
+		u.say(toneGood, "done")
 	}
-	u.say(toneGood, "done")
+	return err
 }
 
-// dashTo returns s, or other when it is empty.
-func dashTo(s, other string) string {
-	if s == "" {
-		return other
+// keepSelected arranges the list anew after change; the session that is selected
+// stays so, wherever it stands then.
+func keepSelected(p *pane, r *sessionRows, change func()) {
+	uid := ""
+	if p.sel < r.Len() {
+		uid = r.list[r.shown[p.sel]].UID
 	}
-	return s
+	change()
+	r.arrange()
+	for i, k := range r.shown {
+		if r.list[k].UID == uid && !p.tail {
+			p.to(i)
+		}
+	}
+}
+
+// uncounted returns the sessions of which is not known what only their frames
+// tell, or not since they have ended, the newest first.
+func (r *sessionRows) uncounted() []*store.Session {
+	var out []*store.Session
+	for i, s := range slices.Backward(r.sessions) {
+		if r.list[i].countedIn != s.State {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// count takes what was counted of sessions.
+func (r *sessionRows) count(news []summary) {
+	at := map[string]*summary{}
+	for i := range r.list {
+		at[r.list[i].UID] = &r.list[i]
+	}
+	for i := range news {
+		if m := at[news[i].UID]; m != nil {
+			m.copyCounts(&news[i])
+		}
+	}
 }
 
 // countSessions derives what the list says of each session beyond its row, and
-// ends with ctx.
-func (u *ui) countSessions(ctx context.Context, r *sessionRows) {
-	sessions, err := u.db.Sessions(ctx)
-	if err != nil {
-		return
-	}
-	for _, s := range slices.Backward(sessions) {
-		d, err := transcript.DialectOf(ctx, s, u.dialect)
-		if err != nil {
-			continue
+// ends with ctx. take gets what is new, on the drawing goroutine.
+func (u *ui) countSessions(ctx context.Context, sessions []*store.Session, take func(news []summary)) {
+	var news []summary
+	at := time.Now()
+	for i, s := range sessions {
+		own := *s
+		m := summarize(&own)
+		m.countedIn = own.State
+		if d, err := transcript.DialectOf(ctx, &own, u.dialect); err == nil {
+			if t, err := transcript.Open(ctx, &own, d); err == nil {
+				m.count(t)
+			}
 		}
-		t, err := transcript.Open(ctx, s, d)
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil {
-			continue
+		news = append(news, m)
+		if time.Since(at) >= reportEvery || i+1 == len(sessions) {
+			told := news
+			news, at = nil, time.Now()
+			u.post(func() { take(told) })
 		}
-		u.post(func() {
-			for i := range r.list {
-				if r.list[i].UID == s.UID {
-					r.list[i].count(t)
-					r.arrange()
-				}
-			}
-		})
 	}
 }

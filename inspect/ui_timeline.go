@@ -18,9 +18,8 @@ func (su *sessionUI) timelineView() *view {
 	v := &view{name: "timeline", pane: p}
 	p.to(tl.rowOf(su.index()))
 	v.tick = func() bool {
-		before := su.story.t.Len()
 		grown := su.story.grow()
-		su.growFilter(before)
+		su.growFilter()
 		return grown
 	}
 	v.status = func() line {
@@ -57,6 +56,21 @@ func (su *sessionUI) timelineView() *view {
 			return fmt.Errorf("no more %s that way", what)
 		}
 	}
+	finding := func(step int) func(string) error {
+		return func(string) error {
+			if !su.checkedNow() {
+				su.check()
+				return errors.New("still looking for findings; try again when that is done")
+			}
+			for i := p.sel + step; i >= 0 && i < tl.Len(); i += step {
+				if tl.markAt(i) != "" {
+					p.to(i)
+					return nil
+				}
+			}
+			return errors.New("no more findings that way; 4 lists them")
+		}
+	}
 	isTurn := func(it transcript.Item) bool { return it.Kind == transcript.KindPrompt && it.Turn >= 0 }
 	isCall := func(it transcript.Item) bool { return it.Kind == transcript.KindCall }
 	isError := func(it transcript.Item) bool {
@@ -72,10 +86,28 @@ func (su *sessionUI) timelineView() *view {
 			}
 			return su.openItem(it)
 		}},
-		{name: "unfold", keys: []string{"Space", "l", "Right"}, bar: "unfold", help: "show what the row says in full, or fold it", do: func(string) error {
+		{name: "unfold", keys: []string{"Space"}, bar: "unfold", help: "show what the row says in full, or fold it", do: func(string) error {
 			if tl.Len() > 0 {
 				i := tl.index(p.sel)
-				tl.open[i] = !tl.open[i]
+				if tl.open[i] {
+					delete(tl.open, i)
+				} else {
+					tl.open[i] = true
+				}
+			}
+			return nil
+		}},
+		{name: "in", keys: []string{"l", "Right"}, help: "show what the row says in full", do: func(string) error {
+			if tl.Len() > 0 {
+				tl.open[tl.index(p.sel)] = true
+			}
+			return nil
+		}},
+		{name: "out", keys: []string{"h", "Left"}, help: "fold the row; back, when it is folded", do: func(string) error {
+			if tl.Len() > 0 && tl.open[tl.index(p.sel)] {
+				delete(tl.open, tl.index(p.sel))
+			} else {
+				su.u.back()
 			}
 			return nil
 		}},
@@ -97,15 +129,15 @@ func (su *sessionUI) timelineView() *view {
 		{name: "previous-exchange", keys: []string{"I"}, help: "LLM exchange before", do: next("exchanges", -1, isExchange)},
 		{name: "next-error", keys: []string{"e"}, bar: "error", help: "next error", do: next("errors", 1, isError)},
 		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, isError)},
-		{name: "next-finding", keys: []string{"x"}, help: "next row that check has a finding about", do: next("findings", 1, tl.found)},
-		{name: "previous-finding", keys: []string{"X"}, help: "finding before", do: next("findings", -1, tl.found)},
+		{name: "next-finding", keys: []string{"x"}, help: "next row that check has a finding about", do: finding(1)},
+		{name: "previous-finding", keys: []string{"X"}, help: "finding before", do: finding(-1)},
 		{name: "next-open", keys: []string{"o"}, help: "next request or call without an answer", do: next("open requests", 1, isOpen)},
 		{name: "previous-open", keys: []string{"O"}, help: "request or call before without an answer", do: next("open requests", -1, isOpen)},
 		{name: "filter", keys: []string{"f"}, bar: "filter", help: "show only what a filter matches; empty shows all", do: func(arg string) error {
 			if arg != "" {
 				return su.filterRows(arg)
 			}
-			su.u.typeLine("filter: ", tl.filter, func(typed string) []string { return transcript.CompleteFilter(typed, su.story.t) }, func(text string) { su.u.fail(su.filterRows(text)) })
+			su.u.typeLine("filter: ", tl.filter, func(typed string) []string { return transcript.CompleteFilter(typed, su.story.t) }, su.filterRows)
 			return nil
 		}, args: func() []string { return transcript.CompleteFilter("", su.story.t) }},
 		{name: "time", keys: []string{"t"}, help: "time since the start, the row before, the mark, or of day", do: func(string) error {
@@ -118,6 +150,12 @@ func (su *sessionUI) timelineView() *view {
 				tl.marked, tl.mode = it.Time, sinceMark
 			}
 			return err
+		}},
+		{name: "copy", keys: []string{"y"}, help: "copy what the row says (OSC 52)", do: func(string) error {
+			if tl.Len() == 0 {
+				return errors.New("the session has no frames yet")
+			}
+			return su.copyItem(tl.index(p.sel))
 		}},
 		{name: "pair", keys: []string{"%"}, help: "open the answer of the request, or the result of the call", do: func(string) error {
 			it, err := at()
@@ -179,6 +217,12 @@ func (su *sessionUI) chatView() *view {
 				return errors.New("nothing was said yet")
 			}
 			return su.openItem(su.story.t.Item(c.index(p.sel)))
+		}},
+		{name: "copy", keys: []string{"y"}, bar: "copy", help: "copy what was said (OSC 52)", do: func(string) error {
+			if c.Len() == 0 {
+				return errors.New("nothing was said yet")
+			}
+			return su.copyItem(c.index(p.sel))
 		}},
 		{name: "next-turn", keys: []string{"]"}, bar: "turn", help: "next turn", do: next("turns", 1, transcript.KindPrompt)},
 		{name: "previous-turn", keys: []string{"["}, help: "turn before", do: next("turns", -1, transcript.KindPrompt)},

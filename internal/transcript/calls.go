@@ -28,7 +28,7 @@ func (t *Transcript) call(e *Entry, f store.Frame, x *dialect.Reading, l *lane) 
 	}
 	c := &t.Calls[i]
 	if c.Name == "" {
-		c.Name = strings.Clone(clip(x.Name, maxName))
+		c.Name = strings.Clone(Clip(x.Name, maxName))
 	}
 	if x.Args != "" {
 		c.ArgsSeq = f.Seq
@@ -77,7 +77,7 @@ func (t *Transcript) resultOf(e *Entry, x *dialect.Reading, l *lane, k *Link) (i
 		}
 	}
 	if x.CallID != "" || x.Together != "" {
-		if i, ok := l.find(clip(x.CallID, maxName), x.Together); ok {
+		if i, ok := l.find(Clip(x.CallID, maxName), x.Together); ok {
 			return i, true
 		}
 		if x.CallID != "" {
@@ -116,7 +116,7 @@ func (l *lane) oldest(t *Transcript, name string) (int32, bool) {
 // goesOn takes a response to a call that is no result and names an id: under
 // that the call goes on, in another request.
 func (t *Transcript) goesOn(l *lane, call int32, id string) {
-	if id = clip(id, maxName); id != "" {
+	if id = Clip(id, maxName); id != "" {
 		l.calls[strings.Clone(id)] = call
 	}
 }
@@ -137,7 +137,7 @@ func (l *lane) find(id, together string) (int32, bool) {
 func (t *Transcript) newCall(e *Entry, f store.Frame, x *dialect.Reading, l *lane, id string) int32 {
 	i := int32(len(t.Calls))
 	t.Calls = append(t.Calls, Call{
-		ID: strings.Clone(clip(id, maxName)), Name: strings.Clone(clip(x.Name, maxName)),
+		ID: strings.Clone(Clip(id, maxName)), Name: strings.Clone(Clip(x.Name, maxName)),
 		Conversation: e.Conversation, Turn: e.Turn, Seq: f.Seq, Start: f.Time,
 		item: int32(len(t.items)),
 	})
@@ -167,5 +167,5 @@ func callID(e *Entry, x *dialect.Reading) string {
 	if x.CallID == "" && x.Role == dialect.Request && x.ID != "" {
 		return e.Stream.String() + ":" + string(x.ID)
 	}
-	return clip(x.CallID, maxName)
+	return Clip(x.CallID, maxName)
 }

@@ -32,11 +32,17 @@ func (t *Transcript) Choose(ctx context.Context, f *Filter) iter.Seq2[int64, err
 // returns false; and progress now and then with the last frame looked at, also
 // where nothing is found.
 func (t *Transcript) Search(ctx context.Context, f *Filter, hit func(seq int64) bool, progress func(seq int64)) error {
+	return t.SearchFrom(ctx, f, 1, hit, progress)
+}
+
+// SearchFrom is Search in the frames from one on.
+func (t *Transcript) SearchFrom(ctx context.Context, f *Filter, first int64, hit func(seq int64) bool, progress func(seq int64)) error {
 	spans, err := t.Where(f.Needle())
 	if err != nil {
 		return err
 	}
 	from, to := f.Range()
+	from = max(from, first)
 	if to == 0 || to > int64(len(t.Entries)) {
 		to = int64(len(t.Entries))
 	}

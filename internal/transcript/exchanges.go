@@ -108,27 +108,26 @@ func (t *Transcript) exchangeItem(ref itemRef) Item {
 
 // ItemOf returns the index of the item of an exchange, -1 when there is none.
 func (t *Transcript) ItemOf(number int64) int {
-	for i := range t.Exchanges {
-		if t.Exchanges[i].Number != number {
-			continue
-		}
-		from, _ := t.position(t.placed[i])
-		for ; from < len(t.items); from++ {
-			if r := t.items[from]; r.kind == KindExchange && int(r.index) == i {
-				return from
-			}
+	i := int(number - 1) // exchanges are numbered from 1 on
+	if i < 0 || i >= len(t.placed) || t.Exchanges[i].Number != number {
+		return -1
+	}
+	from, _ := t.position(t.placed[i])
+	for ; from < len(t.items); from++ {
+		if r := t.items[from]; r.kind == KindExchange && int(r.index) == i {
+			return from
 		}
 	}
 	return -1
 }
 
-// Exchanged is an exchange as a filter sees it. It has its bodies and its model
-// where Matcher.NeedsBodies says so.
+// Exchanged is an exchange as a filter sees it. It has its model, its body
+// decoded and what it says where Matcher.NeedsBodies says so.
 type Exchanged struct {
 	*store.Exchange
 	Model string
 	Turn  int    // index into Turns; -1 outside
-	Said  []byte // what text is looked for in; nil is its URL and both bodies
+	Said  []byte // what text is looked for in
 }
 
 // NeedsBodies reports whether some exchanges can be decided only by what their
@@ -147,7 +146,7 @@ func (m *Matcher) MatchExchange(x Exchanged) bool {
 }
 
 // onExchange decides a condition for an exchange. A place is one of the JSON of
-// its request; text stands in either body or in the URL.
+// its request.
 func (c *condition) onExchange(x *Exchanged) bool {
 	switch c.field.name {
 	case "exchange":
@@ -180,21 +179,7 @@ func (c *condition) onExchange(x *Exchanged) bool {
 	case "open":
 		return x.End == ""
 	case "text":
-		if x.Said != nil {
-			return c.contains(x.Said)
-		}
-		return c.contains([]byte(x.URL)) || c.contains(x.Body) || c.contains(joinPieces(x.Pieces))
+		return c.contains(x.Said)
 	}
 	return c.field == jsonField && dialect.Valid(x.Body) && c.onPlaces(x.Body)
-}
-
-func joinPieces(list []store.Piece) []byte {
-	if len(list) == 1 {
-		return list[0].Bytes
-	}
-	var b []byte
-	for _, p := range list {
-		b = append(b, p.Bytes...)
-	}
-	return b
 }

@@ -118,7 +118,8 @@ func wordCondition(word string) *condition {
 	return nil
 }
 
-func roleName(r dialect.Role) string {
+// RoleName returns the name of a role, as filters and --json have it.
+func RoleName(r dialect.Role) string {
 	if int(r) < len(roleWords) {
 		return roleWords[r]
 	}

@@ -222,7 +222,7 @@ func (m *Matcher) onEntry(c *condition) Verdict {
 	case "conversation":
 		return m.cached(m.convs, c, int(e.Conversation), len(m.t.Conversations)+1, func() string { return m.t.Conversation(e.Conversation) })
 	case "role":
-		return verdict(c.textMatches(roleName(e.Role)))
+		return verdict(c.textMatches(RoleName(e.Role)))
 	case "stream":
 		return verdict(c.textMatches(e.Stream.String()))
 	case "shows":

@@ -37,17 +37,6 @@ const maxFindings = 100
 // their usual limit, refuse a line.
 const longLine = 64 << 10
 
-// Count returns how many findings are more than notes.
-func Count(list []Finding) int {
-	n := 0
-	for _, f := range list {
-		if f.Severity != Note {
-			n++
-		}
-	}
-	return n
-}
-
 // findings collects them.
 type findings struct {
 	t     *Transcript

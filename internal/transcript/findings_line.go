@@ -86,7 +86,7 @@ func splits(raw []byte) int {
 func excerpt(b []byte) string {
 	const most = 60
 	if len(b) > most {
-		return fmt.Sprintf("%q...", clip(string(b), most))
+		return fmt.Sprintf("%q...", Clip(string(b), most))
 	}
 	return fmt.Sprintf("%q", b)
 }

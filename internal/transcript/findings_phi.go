@@ -46,11 +46,11 @@ func (p *phiFindings) frame(f store.Frame, e Entry) {
 		p.client(f, e, label, field)
 	case label == "tool_call":
 		if name := field("name"); !p.registered[name] {
-			p.c.add(f.Seq, "phi-own-tool", Warning, "tool_call for %q, which the client never registered: phi asks the client for a tool of its own, and the answer lands with the next tool of the client", clip(name, 60))
+			p.c.add(f.Seq, "phi-own-tool", Warning, "tool_call for %q, which the client never registered: phi asks the client for a tool of its own, and the answer lands with the next tool of the client", Clip(name, 60))
 		}
 	case label == "event.toolCallFinished", label == "event.actionFinished":
 		if strings.Contains(field("summary"), "no tool call slot prepared") {
-			p.c.add(f.Seq, "phi-no-slot", Fault, "%q ended without waiting for the client: phi takes one tool_result a run (\"no slot\")", clip(field("tool_name"), 60))
+			p.c.add(f.Seq, "phi-no-slot", Fault, "%q ended without waiting for the client: phi takes one tool_result a run (\"no slot\")", Clip(field("tool_name"), 60))
 		}
 	case label == "error.TURN_ERROR", label == "error.TURN_PANIC":
 		p.muteSince = f.Seq
@@ -114,6 +114,6 @@ func (p *phiFindings) end() {
 		}
 	}
 	for id, seq := range p.created {
-		p.c.add(seq, "phi-unused-session", Warning, "no run uses the session %q: create_session binds nothing, only the session_id of a run counts", clip(id, 60))
+		p.c.add(seq, "phi-unused-session", Warning, "no run uses the session %q: create_session binds nothing, only the session_id of a run counts", Clip(id, 60))
 	}
 }

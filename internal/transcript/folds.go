@@ -48,7 +48,7 @@ func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 		t.result(e, f, x, l, k)
 	case dialect.ShowsLog:
 		if x.Delta || x.Snapshot {
-			t.delta(e, f, x, l, foldKey{toShows(kind), clip(x.Part, maxName)})
+			t.delta(e, f, x, l, foldKey{toShows(kind), Clip(x.Part, maxName)})
 			break
 		}
 		t.item(KindOf(*e), int32(f.Seq))
@@ -60,7 +60,7 @@ func (t *Transcript) show(e *Entry, f store.Frame, x *dialect.Reading, l *lane, 
 		}
 	case dialect.ShowsGreeting:
 		if t.Agent == "" {
-			t.Agent = strings.Clone(clip(x.Text, maxName))
+			t.Agent = strings.Clone(Clip(x.Text, maxName))
 		}
 		t.item(KindOf(*e), int32(f.Seq))
 	case dialect.ShowsNothing:
@@ -150,7 +150,7 @@ func (l *lane) breakFolds(key foldKey) {
 // text takes a text: a delta, the whole that ends a run of deltas, or one that
 // stands alone.
 func (t *Transcript) text(e *Entry, f store.Frame, x *dialect.Reading, l *lane, kind dialect.Shows) {
-	key := foldKey{toShows(kind), clip(x.Part, maxName)}
+	key := foldKey{toShows(kind), Clip(x.Part, maxName)}
 	switch {
 	case x.Delta, x.Snapshot:
 		l.breakFolds(key)
@@ -192,7 +192,7 @@ func (t *Transcript) delta(e *Entry, f store.Frame, x *dialect.Reading, l *lane,
 	}
 	if int64(len(d.text)) == d.Size {
 		room := min(maxFold-len(d.text), maxText-int(t.pass.text))
-		part := clip(x.Text, max(0, room))
+		part := Clip(x.Text, max(0, room))
 		d.text = append(d.text, part...)
 		t.pass.text += int64(len(part))
 	}
@@ -249,7 +249,7 @@ func (t *Transcript) repeats(l *lane, key foldKey, text string) int32 {
 func (t *Transcript) FoldText(ctx context.Context, fold, limit int) (string, error) {
 	d := &t.Folds[fold]
 	if text, whole := d.Text(); whole || limit <= len(text) {
-		return clip(text, limit), nil
+		return Clip(text, limit), nil
 	}
 	var b bytes.Buffer
 	for f, err := range t.Session.Frames(ctx, d.First, d.Last) {
@@ -272,5 +272,5 @@ func (t *Transcript) FoldText(ctx context.Context, fold, limit int) (string, err
 			}
 		})
 	}
-	return clip(b.String(), limit), nil
+	return Clip(b.String(), limit), nil
 }

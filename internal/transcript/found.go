@@ -1,7 +1,7 @@
 package transcript
 
 import (
-	"fmt"
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,32 +10,34 @@ import (
 	"agentrec/store"
 )
 
-// What a check found of a long session is kept beside its indexes, since to
-// look again takes seconds.
+// What a check found in a session is kept beside its indexes, since to look
+// again may take seconds. The number changes when check looks for something
+// else.
 const (
-	foundMagic  = "agentrec found 1\n"
+	foundMagic  = "agentrec found 2\n"
 	foundSuffix = ".found"
+	maxFound    = 4 << 20 // bytes
 )
 
-// KeepFound notes how many findings a check of a whole session came to, if that
-// is long and has ended. A failing cache is no error.
-func KeepFound(s *store.Session, d *dialect.Dialect, n int) {
+// KeepFound notes what a check of a session that has ended came to, in the
+// caller's form. A failing cache is no error.
+func KeepFound(s *store.Session, d *dialect.Dialect, what []byte) {
 	if dir, err := indexDir(); err == nil {
-		keepFound(dir, indexFrames, s, d, n)
+		keepFound(dir, s, d, what)
 	}
 }
 
 // Found returns what KeepFound noted of the session as it is now.
-func Found(s *store.Session, d *dialect.Dialect) (n int, known bool) {
+func Found(s *store.Session, d *dialect.Dialect) (what []byte, known bool) {
 	dir, err := indexDir()
 	if err != nil || !plainName(s.UID) {
-		return 0, false
+		return nil, false
 	}
 	return found(dir, s, d)
 }
 
-func keepFound(dir string, least int64, s *store.Session, d *dialect.Dialect, n int) {
-	if s.State == store.Recording || s.Count() < least || !plainName(s.UID) {
+func keepFound(dir string, s *store.Session, d *dialect.Dialect, what []byte) {
+	if s.State == store.Recording || !plainName(s.UID) || len(what) > maxFound {
 		return
 	}
 	path := filepath.Join(dir, indexName(s, d)+foundSuffix)
@@ -43,18 +45,20 @@ func keepFound(dir string, least int64, s *store.Session, d *dialect.Dialect, n 
 		return
 	}
 	_ = writeWhole(path, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s%d\n", foundMagic, n)
+		_, err := w.Write(append([]byte(foundMagic), what...))
 		return err
 	})
 }
 
-func found(dir string, s *store.Session, d *dialect.Dialect) (n int, known bool) {
-	b, err := os.ReadFile(filepath.Join(dir, indexName(s, d)+foundSuffix))
+func found(dir string, s *store.Session, d *dialect.Dialect) (what []byte, known bool) {
+	f, err := os.Open(filepath.Join(dir, indexName(s, d)+foundSuffix))
 	if err != nil {
-		return 0, false
+		return nil, false
 	}
-	if _, err := fmt.Sscanf(string(b), foundMagic+"%d\n", &n); err != nil || n < 0 {
-		return 0, false
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFound+int64(len(foundMagic))))
+	if err != nil {
+		return nil, false
 	}
-	return n, true
+	return bytes.CutPrefix(b, []byte(foundMagic))
 }

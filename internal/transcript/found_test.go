@@ -13,13 +13,15 @@ import (
 func TestFoundKept(t *testing.T) {
 	tr := build(t, "phi", phi(`in {"type":"run","query":"q"}`, `out {"type":"done","seq":1,"outcome":"completed"}`))
 	s, d, dir := *tr.Session, tr.Dialect, t.TempDir()
-	keepFound(dir, 3, &s, d, 7)
-	if _, known := found(dir, &s, d); known {
-		t.Error("kept of a short session")
+	live := s
+	live.State = store.Recording
+	keepFound(dir, &live, d, []byte("7"))
+	if _, known := found(dir, &live, d); known {
+		t.Error("kept of a session that goes on")
 	}
-	keepFound(dir, 1, &s, d, 7)
-	if n, known := found(dir, &s, d); n != 7 || !known {
-		t.Errorf("%d, %v; want 7", n, known)
+	keepFound(dir, &s, d, []byte("7"))
+	if n, known := found(dir, &s, d); string(n) != "7" || !known {
+		t.Errorf("%q, %v; want 7", n, known)
 	}
 	other := s
 	other.Chains[store.Out].Frames++
@@ -29,12 +31,20 @@ func TestFoundKept(t *testing.T) {
 	if _, known := found(dir, &s, build(t, "pi", nil).Dialect); known {
 		t.Error("known of another reading")
 	}
-	keepFound(dir, 1, &other, d, 0)
+	model := s
+	model.Exchanged++
+	if _, known := found(dir, &model, d); known {
+		t.Error("known of a session with another exchange")
+	}
+	keepFound(dir, &other, d, nil)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v; want the newest alone", files, err)
 	}
-	for _, text := range []string{"", "agentrec found 1\n-3\n", "agentrec found 2\n3\n", "3"} {
+	if n, known := found(dir, &other, d); len(n) > 0 || !known {
+		t.Errorf("%q, %v; want that nothing was found", n, known)
+	}
+	for _, text := range []string{"", "agentrec found 1\n3\n", "3", foundMagic[:10]} {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

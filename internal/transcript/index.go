@@ -120,6 +120,7 @@ func indexName(s *store.Session, d *dialect.Dialect) string {
 	for _, c := range s.Chains {
 		fmt.Fprintf(h, "%d %d %x\n", c.Frames, c.Bytes, c.Hash)
 	}
+	fmt.Fprintf(h, "%d %d\n", s.Exchanged, s.ExchangedBytes)
 	return s.UID + "-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 

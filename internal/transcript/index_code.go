@@ -65,6 +65,14 @@ func (d *decoder) fail() {
 }
 
 func (d *decoder) u() uint64 {
+	if b := d.b; len(b) > 0 && b[0] < 0x80 { // most are so small
+		d.b = b[1:]
+		return uint64(b[0])
+	}
+	return d.long()
+}
+
+func (d *decoder) long() uint64 {
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 {
 		d.fail()
@@ -75,13 +83,8 @@ func (d *decoder) u() uint64 {
 }
 
 func (d *decoder) i() int64 {
-	v, n := binary.Varint(d.b)
-	if n <= 0 {
-		d.fail()
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
+	v := d.u()
+	return int64(v>>1) ^ -int64(v&1)
 }
 
 func (d *decoder) f() float64  { return math.Float64frombits(d.u()) }

@@ -249,7 +249,7 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 	var c Content
 	cut := func(s string) string {
 		c.Cut = c.Cut || len(s) > limit
-		return strings.Clone(clip(s, limit))
+		return strings.Clone(Clip(s, limit))
 	}
 	switch it.ref.kind {
 	case KindExchange:
@@ -323,7 +323,7 @@ func (t *Transcript) Content(ctx context.Context, it Item, limit int) (Content, 
 func (t *Transcript) titleOf(ctx context.Context, it Item, id string) (string, error) {
 	for i := len(t.Calls) - 1; i >= 0; i-- {
 		c := &t.Calls[i]
-		if c.ID != clip(id, maxName) || t.Conversation(c.Conversation) != it.Conversation {
+		if c.ID != Clip(id, maxName) || t.Conversation(c.Conversation) != it.Conversation {
 			continue
 		}
 		x, _, err := t.reading(ctx, c.Seq, KindCall, c.ID)
@@ -358,7 +358,7 @@ func (t *Transcript) reading(ctx context.Context, seq int64, kind Kind, id strin
 		if x.Shows == "" || KindOf(Entry{Stream: f.Stream, Shows: toShows(x.Shows)}) != kind {
 			return
 		}
-		this := id != "" && clip(x.CallID, maxName) == id
+		this := id != "" && Clip(x.CallID, maxName) == id
 		if !found || this && !exact {
 			best, found, exact = *x, true, this
 		}

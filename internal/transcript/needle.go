@@ -166,7 +166,7 @@ func wordOf(p *syntax.Regexp) Word {
 			}
 		}
 		if fold {
-			best.text = lowered(nil, best.text)
+			best.text = Lowered(nil, best.text)
 		}
 	case syntax.OpCapture, syntax.OpPlus:
 		return wordOf(p.Sub[0])
@@ -183,14 +183,14 @@ func wordOf(p *syntax.Regexp) Word {
 // In reports whether the word stands in b. room is memory for a copy of b.
 func (w Word) In(b []byte, room *[]byte) bool {
 	if w.fold {
-		*room = lowered((*room)[:0], b)
+		*room = Lowered((*room)[:0], b)
 		b = *room
 	}
 	return bytes.Contains(b, w.text)
 }
 
-// lowered appends b with ASCII in lower case.
-func lowered(to, b []byte) []byte {
+// Lowered appends b with ASCII in lower case: places in it are places in b.
+func Lowered(to, b []byte) []byte {
 	for _, c := range b {
 		to = append(to, small[c])
 	}

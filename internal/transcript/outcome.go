@@ -20,7 +20,7 @@ type Outcome struct {
 	OpenTurn *Place      `json:"open_turn,omitempty"` // the prompt of a turn that never ended
 	Open     []Place     `json:"open"`                // requests without a response
 	Errors   []Place     `json:"errors"`              // frames that report a failure
-	Findings int         `json:"findings"`            // of the protocol; -1 when nobody looked
+	Findings int         `json:"findings"`            // that check has; -1 when nobody looked
 }
 
 // Place is a frame named for people.
@@ -106,7 +106,7 @@ func (o Outcome) Lines() []Line {
 	findings := Line{Name: "findings", Text: "none", Bad: o.Findings > 0}
 	switch {
 	case o.Findings < 0:
-		findings.Text = "not checked"
+		findings.Text = "not checked while it is being recorded"
 	case o.Findings > 0:
 		findings.Text = count(o.Findings, "finding")
 	}

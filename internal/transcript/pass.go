@@ -244,7 +244,7 @@ func (t *Transcript) conversationOf(r *dialect.Reading, partner int64) uint16 {
 		return 0
 	}
 	p := t.pass
-	name = clip(name, maxName)
+	name = Clip(name, maxName)
 	if i, ok := p.conversations[name]; ok {
 		return i
 	}
@@ -283,7 +283,7 @@ func (t *Transcript) labelOf(f store.Frame, r *dialect.Reading, partner int64) s
 		}
 		return t.Label(t.Entries[partner-1]) + ":response"
 	case r.Label != "":
-		return clip(r.Label, maxName)
+		return Clip(r.Label, maxName)
 	case f.Stream == store.Err:
 		return "stderr"
 	}
@@ -295,8 +295,8 @@ func generic(label string) bool {
 	return label == "response" || label == "result" || label == "error" || label == ""
 }
 
-// clip cuts a text to at most n bytes, never inside a UTF-8 sequence.
-func clip(s string, n int) string {
+// Clip cuts a text to at most n bytes, never inside a UTF-8 sequence.
+func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -309,7 +309,7 @@ func clip(s string, n int) string {
 // about takes what a frame tells about the agent and about usage.
 func (t *Transcript) about(e *Entry, x *dialect.Reading) {
 	if x.Agent != "" {
-		t.Agent = strings.Clone(clip(x.Agent, maxName))
+		t.Agent = strings.Clone(Clip(x.Agent, maxName))
 	}
 	u := x.Usage
 	if u == (dialect.Usage{}) {

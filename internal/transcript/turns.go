@@ -58,7 +58,7 @@ func (t *Transcript) openTurn(seq int64, e *Entry, l *lane, prompt string) int32
 	}
 	t.Turns = append(t.Turns, Turn{
 		Conversation: name, conversation: e.Conversation, First: seq, Start: e.Time, End: e.Time,
-		Prompt: strings.Clone(clip(prompt, maxPrompt)),
+		Prompt: strings.Clone(Clip(prompt, maxPrompt)),
 	})
 	l.turn = int32(len(t.Turns))
 	t.pass.openTurns[l.turn] = l
@@ -89,7 +89,7 @@ func (t *Transcript) end(e *Entry, f store.Frame, x *dialect.Reading, l *lane, k
 	u := &t.Turns[turn-1]
 	u.Last = f.Seq
 	u.Failed = x.Failed
-	u.Outcome = strings.Clone(clip(x.Text, maxName))
+	u.Outcome = strings.Clone(Clip(x.Text, maxName))
 	if u.Outcome == "" && u.Failed {
 		u.Outcome = "error"
 	}

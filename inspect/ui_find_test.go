@@ -1,0 +1,94 @@
+package inspect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"agentrec/store"
+)
+
+// What is searched for in a frame is found wherever it stands: over the end of
+// a wrapped line, in a folded value, behind what a row shows, over two rows of
+// bytes.
+func TestFindInFrame(t *testing.T) {
+	words := make([]string, 0, 400)
+	for i := range 400 {
+		words = append(words, fmt.Sprintf("word%d", i))
+	}
+	long := strings.Join(words, " ")
+	many := map[string]any{"text": long, "deep": map[string]any{"er": map[string]any{"needle": "in the Haystack"}}}
+	for i := range openNodes {
+		many[fmt.Sprintf("k%03d", i)] = map[string]any{"v": map[string]any{"n": i}}
+	}
+	raw, err := json.Marshal(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := drive(t, record(t, "demo", []step{{store.Out, string(raw)}}), 80, 24)
+	d.settle()
+	d.keys("Enter").settle()
+	d.keys("3", "Enter").wants("deep")
+	d.keys("/").types("haystack").wants(`needle: in the Haystack`, "deep.er.needle")
+	d.keys("/").types("WORD390").wants("  text") // cut on its row
+	if !strings.HasSuffix(d.rows()[22], "tree") {
+		t.Error(d.rows()[22])
+	}
+	d.keys("/").types("nothing like this").wants("was not found")
+	d.keys("2", "/").types("word9 word10 word11 word12 word13 word14").wants("word9 word10")
+	d.keys("3", "/").types("in the haystack")
+	at := strings.Index(string(raw), "in the Haystack") / 16
+	if d.top().pane.sel != at {
+		t.Errorf("row %d, want %d", d.top().pane.sel, at)
+	}
+	d.keys("n")
+	if d.top().pane.sel != at {
+		t.Errorf("going round led to row %d", d.top().pane.sel)
+	}
+}
+
+// A search through bytes finds what a naive one does.
+func TestFindBytes(t *testing.T) {
+	text := []byte(strings.Repeat("abcdefg Needle hij", 3_000_000/18))
+	h := bytesRows(text)
+	var rows []int
+	for i := 0; ; {
+		k := bytes.Index(text[i:], []byte("Needle"))
+		if k < 0 {
+			break
+		}
+		if row := (i + k) / 16; len(rows) == 0 || rows[len(rows)-1] != row {
+			rows = append(rows, row)
+		}
+		i += k + 1
+	}
+	for _, at := range []int{0, 1, 65_535, 65_536, 65_537, len(text) / 16} {
+		next, found := slices.BinarySearch(rows, at)
+		if found {
+			next++
+		}
+		before, _ := slices.BinarySearch(rows, at)
+		for back, want := range map[bool]int{false: rows[next%len(rows)], true: rows[(before-1+len(rows))%len(rows)]} {
+			if got, err := h.find("needle", at, back); got != want || err != nil {
+				t.Errorf("from %d, back %v: row %d, %v; want %d", at, back, got, err, want)
+			}
+		}
+	}
+	if got, err := h.find("nowhere", 0, false); got != -1 || err != nil {
+		t.Error(got, err)
+	}
+}
+
+// Left folds what is open, then goes to what holds it, and at last back.
+func TestLeftFoldsFirst(t *testing.T) {
+	d := drive(t, record(t, "demo", phiSteps), 80, 24)
+	d.settle()
+	d.keys("Enter").settle()
+	d.keys("c", "Right", "Right").wants("city: Oslo").keys("Left").wants("timeline", `{"city":"Oslo"}`).keys("Left").wants("1 session")
+	d.keys("Enter").settle()
+	d.keys("c", "Enter", "G").wants("args.city").keys("Left").wants("args  tree").keys("Left").wants("▸ args", "args  tree").keys("Right").wants("▾ args").keys("Right").wants("args.city")
+	d.keys("Left", "Left", "Left", "Left").wants("timeline")
+}
