@@ -22,6 +22,11 @@ const (
 	noGap   = 200 * time.Microsecond // what is shorter is not waited for: clocks wake no sooner than in a millisecond
 	burst   = 256
 	rest    = 2 * time.Millisecond
+
+	// beforeCut is how long the end of a broken answer waits at least. Clients drop
+	// what they have not read when a connection breaks, so that what they got would
+	// be chance.
+	beforeCut = 50 * time.Millisecond
 )
 
 // dropped are the headers of an answer that belong to its connection or its
@@ -92,8 +97,11 @@ func (m *Mock) play(w http.ResponseWriter, r *http.Request, x *store.Exchange) b
 		panic(http.ErrAbortHandler)
 	}
 	pace.wait(x.Ended - last)
-	if !whole {
-		panic(http.ErrAbortHandler) // it was cut there
+	if !whole { // it was cut there
+		if len(pieces) > 0 {
+			sleep(ctx, beforeCut)
+		}
+		panic(http.ErrAbortHandler)
 	}
 	return ctx.Err() == nil
 }
