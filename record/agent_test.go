@@ -28,6 +28,8 @@ func agent(mode string, args []string) int {
 		io.Copy(os.Stdout, os.Stdin)
 		fmt.Fprintln(os.Stderr, "echo saw the end")
 		return n
+	case "quiet": // every byte back, and no word
+		io.Copy(os.Stdout, os.Stdin)
 	case "argv":
 		for _, a := range args {
 			fmt.Printf("%q\n", a)

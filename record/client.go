@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"agentrec/internal/child"
-
 	"agentrec/store"
 )
 
@@ -44,12 +43,22 @@ func (c *client) look(p *proxy) {
 	switch {
 	case !c.termed && now.Sub(c.gone) >= graceToEnd:
 		c.termed = true
-		c.family = child.FamilyOf(p.child.Process.Pid)
+		p.asked.Store(true)
+		c.family = p.family()
 		c.family.Terminate()
 	case c.termed && !c.killed && now.Sub(c.gone) >= graceToEnd+graceToTerm:
 		c.killed = true
-		append(c.family, child.FamilyOf(p.child.Process.Pid)...).Kill()
+		append(c.family, p.family()...).Kill()
 	}
+}
+
+// family is the agent and its descendants, none once it has ended: its number may
+// be another process's then.
+func (p *proxy) family() child.Family {
+	if p.exited.Load() {
+		return nil
+	}
+	return child.FamilyOf(p.child.Process.Pid)
 }
 
 // isGone reports whether nobody can use the agent any more: its input has

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"sync"
-	"time"
 
 	"agentrec/internal/llm"
-	"agentrec/internal/tape"
 	"agentrec/store"
 )
 
@@ -22,6 +19,7 @@ func ListenLLM(ctx context.Context, o Options) error {
 		o.Stderr = os.Stderr
 	}
 	prepare()
+	defer failingWrites()()
 	if err := usable(o.DB); err != nil {
 		return err
 	}
@@ -34,58 +32,31 @@ func ListenLLM(ctx context.Context, o Options) error {
 	if err != nil {
 		return Failure{Status: statusOwn, Err: err}
 	}
-	t, err := tape.Create(o.DB, start)
+	warn := newWarner(o.Stderr)
+	defer warn.wait()
+	r, err := o.record(start, warn)
 	if err != nil {
-		return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
+		return err
 	}
-	capture := llm.NewCapture(t, store.RouteDirect)
+	capture := llm.NewCapture(r.tape, store.RouteDirect)
 	defer capture.Close()
 	front, err := llm.NewFront(llm.FrontOptions{Route: store.RouteDirect, Handler: capture, Upstream: upstream, Listen: listenAt(o.Listen)})
 	if err != nil {
-		t.Discard()
+		r.tape.Discard()
 		return Failure{Status: statusOwn, Err: err}
 	}
-	t.Event(store.Event{Kind: store.EventStart, Detail: "in front of " + o.Upstream})
+	r.tape.Event(store.Event{Kind: store.EventStart, Detail: "in front of " + o.Upstream})
 	fmt.Fprintf(o.Stderr, "agentrec: recording until Ctrl-C; the base URL is %s\n", front.BaseURL(upstream))
 
-	f := t.Follower()
-	following, halt := context.WithCancel(context.WithoutCancel(ctx))
-	var behind sync.WaitGroup
-	behind.Go(func() { lowerPriority(); f.Run(following) })
-	watch(ctx, t)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainAtExit)
-	front.Shutdown(last)
-	cancel()
-	halt()
-	end := t.Finish(nil)
-	behind.Wait()
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainAtExit)
+	r.follow()
+	<-ctx.Done()
+	last, cancel := context.WithTimeout(context.Background(), drainAtExit)
 	defer cancel()
-	defer f.Close()
-	if t.Failure() != "" {
-		(&warner{w: o.Stderr}).lost(t)
-	}
-	if err := f.Complete(deadline, end); err != nil {
-		t.Leave()
-		if !errors.Is(err, tape.ErrBehind) {
-			return Failure{Status: statusOwn, Err: fmt.Errorf("%w; the session stays on the tape %s", err, t.Path())}
-		}
+	front.Shutdown(last)
+	if err := r.finish(context.Background(), nil, drainAtExit); err != nil {
+		return Failure{Status: statusOwn, Err: err}
 	}
 	return nil
-}
-
-// watch measures the room for the tape until ctx ends.
-func watch(ctx context.Context, t *tape.Tape) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			t.Measure()
-		}
-	}
 }
 
 // listenAt completes an address as flags write it; "" stays.
@@ -111,6 +82,9 @@ func (o *Options) checkUpstream() error {
 	}
 	if network, _ := split(o.Listen); network != "tcp" {
 		return errors.New("--listen takes HOST:PORT, or :PORT for this machine only")
+	}
+	if o.Listen != "" {
+		return checkAddress("listen", o.Listen)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"agentrec/internal/child"
+
+	"golang.org/x/sys/windows"
 )
 
 // What Windows does differently: a signal cannot be sent to another process
@@ -58,8 +60,15 @@ func catchSignals() *signals {
 	return s
 }
 
+func failingWrites() (stop func()) { return func() {} }
+
 func (s *signals) stop() { signal.Stop(s.c) }
+
+func asksToEnd(os.Signal) bool { return true }
 
 func passOn(os.Signal) (string, bool) { return "", false }
 
 func survivesParent() bool { return true }
+
+// refused reports whether err says that nobody listens.
+func refused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }

@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"agentrec/internal/child"
-	"agentrec/internal/tape"
 	"agentrec/store"
 )
 
-// proxy is one recording: a child, three pumps, a tape and its drain.
+// proxy records one agent: a child and three pumps.
 type proxy struct {
+	*recording
 	patience time.Duration // of finish
-	tape     *tape.Tape
-	warn     *warner
 	signals  *signals
 	child    *child.Child
 	model    *model
 	pumps    [store.Streams]atomic.Pointer[pump]
+	asked    atomic.Bool // to end: by a signal, or because the client is gone
+	exited   atomic.Bool // the agent
 }
 
 // How long an agent that has ended may keep us: grandchildren can hold its
@@ -47,86 +47,58 @@ func (p *proxy) run(path string, argv, environ []string) (store.Exit, error) {
 	for s := range p.pumps {
 		go p.pump(store.Stream(s)).run()
 	}
-	follower := p.tape.Follower()
-	following, stop := context.WithCancel(context.Background())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		lowerPriority()
-		follower.Run(following)
-	}()
+	p.follow()
 	quit, guarded := make(chan struct{}), make(chan struct{})
 	go func() { defer close(guarded); p.guard(client, quit) }()
 
 	exit := <-c.Exit()
+	p.exited.Store(true)
 	p.drainPipes()
 	p.model.end(p.patience / 2)
 	close(quit)
 	<-guarded
 	p.tape.Event(store.Event{Kind: store.EventExit, Exit: &exit})
-	stop()
-	p.finish(follower, exit, stopped)
+	if err := p.finish(context.Background(), &exit, p.patience); err != nil {
+		p.warn.say("%v", err)
+	}
 	return exit, nil
 }
 
 // drainPipes waits until what the agent wrote has been forwarded, or only
-// others hold its pipes open.
+// others hold its pipes open. A client that does not read is waited for, unless
+// it has asked us to end: of an agent that dies by a signal, too, all is lost that
+// does not fit the client's pipe.
 func (p *proxy) drainPipes() {
-	most := time.After(mostAfterExit)
 	tick := time.NewTicker(quietAfterExit / 10)
 	defer tick.Stop()
-	quiet := time.Now()
-	for _, s := range []store.Stream{store.Out, store.Err} {
-		for seen := int64(-1); ; {
-			if p.pump(s).writing() {
-				quiet = time.Now() // the client is slow, not the agent
+	began := time.Now()
+	quiet, seen := began, int64(0)
+	for {
+		var done [2]<-chan struct{} // of the pumps that still run
+		slow, chunks := false, int64(0)
+		for i, s := range []store.Stream{store.Out, store.Err} {
+			pump := p.pump(s)
+			chunks += pump.chunks.Load()
+			if !pump.ended.Load() {
+				done[i] = pump.done
+				slow = slow || pump.writing() && !p.asked.Load()
 			}
-			if n := p.pump(s).chunks.Load(); n != seen {
-				seen, quiet = n, time.Now()
-			}
-			select {
-			case <-p.pump(s).done:
-			case <-most:
-				if !p.pump(s).writing() {
-					return
-				}
-				most = time.After(quietAfterExit)
-				continue
-			case <-tick.C:
-				if time.Since(quiet) < quietAfterExit {
-					continue
-				}
-				return
-			}
-			break
 		}
-	}
-}
-
-// finish ends the tape and drains it, within p.patience in all.
-func (p *proxy) finish(f *tape.Follower, exit store.Exit, stopped <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.patience)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		end := p.tape.Finish(&exit)
-		<-stopped
-		err := f.Complete(ctx, end)
-		f.Close() // else the log of the database stays beside it
-		if err != nil {
-			p.tape.Leave()
+		if done[0] == nil && done[1] == nil {
+			return
 		}
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		if err != nil && err != tape.ErrBehind {
-			p.warn.say("%v; the session stays on the tape %s", err, p.tape.Path())
+		now := time.Now()
+		if slow || chunks != seen { // the client is slow, not the agent, or more has come
+			quiet, seen = now, chunks
 		}
-	case <-time.After(p.patience + drainAtExit/2):
-		// The disk does not answer; the tape has what was recorded. Linux keeps
-		// a process until the file system lets its threads go, so we may be
-		// seen to leave only then.
+		if now.Sub(quiet) >= quietAfterExit || now.Sub(began) >= mostAfterExit && !slow {
+			return
+		}
+		select {
+		case <-done[0]:
+		case <-done[1]:
+		case <-tick.C:
+		}
 	}
 }
 
@@ -150,7 +122,6 @@ func (p *proxy) guard(client *client, quit <-chan struct{}) {
 				}
 			}
 			if n%4 == 0 {
-				p.tape.Measure()
 				client.look(p)
 			}
 		}
@@ -163,6 +134,9 @@ const guardEvery = 250 * time.Millisecond
 
 // forward passes a signal on to the agent, once, and tells the tape.
 func (p *proxy) forward(sig os.Signal) {
+	if asksToEnd(sig) {
+		p.asked.Store(true)
+	}
 	name, ok := passOn(sig)
 	if !ok {
 		return

@@ -28,7 +28,8 @@ func TestAFrozenFileSystemStopsNothing(t *testing.T) {
 		source, sr := pipeEnds(t)
 		sink, dw := pipeEnds(t)
 		var said bytes.Buffer
-		p := newPump(tp, &warner{w: &said}, store.Out, duplicate(t, source), duplicate(t, dw))
+		warn := newWarner(&said)
+		p := newPump(tp, warn, store.Out, duplicate(t, source), duplicate(t, dw))
 		thaw, thawed := make(chan struct{}), make(chan struct{})
 		real := p.append
 		p.append = func(s store.Stream, b []byte) error {
@@ -78,6 +79,7 @@ func TestAFrozenFileSystemStopsNothing(t *testing.T) {
 		if end.Lost[store.Out] != int64(len("after\n")) || end.Wire[store.Out] != int64(len("first\nafter\n")) {
 			t.Errorf("%v: lost %v of %v", late, end.Lost, end.Wire)
 		}
+		warn.wait()
 		if !strings.HasPrefix(said.String(), "agentrec: not everything is recorded: the file system of the database does not answer; forwarding goes on") ||
 			strings.Count(said.String(), "\n") != 1 {
 			t.Errorf("said %q", said.String())

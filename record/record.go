@@ -17,7 +17,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"agentrec/internal/child"
@@ -43,11 +42,6 @@ type Options struct {
 	Patience time.Duration // how long an ending recorder may work on what is not in the database yet; 0 is a second
 	Stderr   io.Writer     // for people; nil is os.Stderr
 }
-
-// drainAtExit is how long an ending recorder works on what is not in the
-// database yet, if nothing else was asked for; the rest stays on the tape for
-// the next command.
-const drainAtExit = time.Second
 
 // threads is the least GOMAXPROCS of a recorder. With fewer the goroutines that
 // sit in blocking calls wait for the runtime to hand the only P around, up to
@@ -83,6 +77,7 @@ func Run(_ context.Context, o Options) error {
 		o.Stderr = os.Stderr
 	}
 	prepare()
+	defer failingWrites()()
 	path, err := child.LookPath(o.Argv[0])
 	if err != nil {
 		return err
@@ -95,18 +90,15 @@ func Run(_ context.Context, o Options) error {
 	if err := usable(o.DB); err != nil {
 		return err
 	}
-	p := &proxy{warn: &warner{w: o.Stderr}, signals: catchSignals(), patience: drainAtExit}
+	p := &proxy{signals: catchSignals(), patience: drainAtExit}
+	defer p.signals.stop()
 	if o.Patience > 0 {
 		p.patience = o.Patience
 	}
-	defer p.signals.stop()
-	if p.tape, err = tape.Create(o.DB, start); err != nil {
-		if !tape.Full(err) {
-			return Failure{Status: statusOwn, Err: fmt.Errorf("record into %s: %w", o.DB, pathless(err))}
-		}
-		// What fills a disk is not the agent's affair.
-		p.tape = tape.None(start, err)
-		p.warn.say("nothing is recorded into %s: %v; forwarding goes on", o.DB, pathless(err))
+	warn := newWarner(o.Stderr)
+	defer warn.wait()
+	if p.recording, err = o.record(start, warn); err != nil {
+		return err
 	}
 	if p.model, err = o.model(p.tape); err != nil {
 		p.tape.Discard()
@@ -119,7 +111,7 @@ func Run(_ context.Context, o Options) error {
 		return err
 	}
 	if hint := p.model.unused(); hint != "" {
-		p.warn.say("%s", hint)
+		warn.say("%s", hint)
 	}
 	return exit
 }
@@ -183,20 +175,4 @@ func childEnviron(environ []string) []string {
 		}
 	}
 	return kept
-}
-
-// warner says one thing on stderr: people read the first line, and the stream
-// belongs to the agent.
-type warner struct {
-	w    io.Writer
-	once sync.Once
-}
-
-func (w *warner) say(format string, args ...any) {
-	w.once.Do(func() { fmt.Fprintf(w.w, "agentrec: "+format+"\n", args...) })
-}
-
-// lost says that a tape does not hold everything.
-func (w *warner) lost(t *tape.Tape) {
-	w.say("not everything is recorded: %s; forwarding goes on", t.Failure())
 }

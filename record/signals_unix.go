@@ -16,11 +16,10 @@ import (
 type signals struct{ c chan os.Signal }
 
 // catchSignals keeps signals from ending us. HUP and INT that were ignored when
-// we started stay ignored, here and in the agent. SIGPIPE and SIGXFSZ are caught to
-// make the failing call return an error; ignoring them would be inherited.
+// we started stay ignored, here and in the agent.
 func catchSignals() *signals {
 	s := &signals{make(chan os.Signal, 64)}
-	list := []os.Signal{syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGXFSZ}
+	list := []os.Signal{syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGQUIT}
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if !signal.Ignored(sig) {
 			list = append(list, sig)
@@ -30,7 +29,26 @@ func catchSignals() *signals {
 	return s
 }
 
+// failingWrites makes a write that the system answers with a signal, to a broken
+// pipe or beyond the longest file, return an error, until stop. To ignore the
+// signals would do as well, but an agent would inherit that.
+func failingWrites() (stop func()) {
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE, syscall.SIGXFSZ)
+	return func() { signal.Stop(unread) }
+}
+
 func (s *signals) stop() { signal.Stop(s.c) }
+
+// asksToEnd reports whether a signal, whoever passes it on, ends a process that
+// does not care.
+func asksToEnd(sig os.Signal) bool {
+	switch sig {
+	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP:
+		return true
+	}
+	return false
+}
 
 // passOn tells whether a signal is the agent's, and its name. The terminal
 // sends INT and QUIT to its whole foreground group, so to the agent as well.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agentrec/internal/tape"
@@ -35,6 +36,7 @@ func Listen(ctx context.Context, o Options) error {
 		o.Stderr = os.Stderr
 	}
 	prepare()
+	defer failingWrites()()
 	if err := usable(o.DB); err != nil {
 		return err
 	}
@@ -43,17 +45,39 @@ func Listen(ctx context.Context, o Options) error {
 		return Failure{Status: statusOwn, Err: err}
 	}
 	fmt.Fprintf(o.Stderr, "agentrec: listening on %s for the agent at %s\n", name(l.Addr()), o.Connect)
+	return o.accept(ctx, l)
+}
+
+// acceptPause is how long nobody is accepted when that has failed.
+const acceptPause = 100 * time.Millisecond
+
+// accept serves the clients of l until ctx ends.
+func (o *Options) accept(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
+	defer l.Close()
+	warn := newWarner(o.Stderr)
+	defer warn.wait()
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
 	for {
 		client, err := l.Accept()
-		if ctx.Err() != nil {
+		var passes interface{ Temporary() bool }
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				client.Close()
+			}
 			return nil
-		}
-		if err != nil {
-			l.Close()
+		case errors.As(err, &passes) && passes.Temporary():
+			// The client has gone, or there are too many: those who are here go on.
+			warn.say("a client was not accepted: %v", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptPause):
+			}
+			continue
+		case err != nil:
 			return Failure{Status: statusOwn, Err: fmt.Errorf("accept a client: %w", err)}
 		}
 		sessions.Go(func() {
@@ -79,47 +103,34 @@ func (o *Options) serve(ctx context.Context, client net.Conn) error {
 	if err != nil {
 		return err
 	}
-	t, err := tape.Create(o.DB, start)
+	warn := newWarner(o.Stderr)
+	defer warn.wait()
+	r, err := o.record(start, warn)
 	if err != nil {
-		return fmt.Errorf("record into %s: %w", o.DB, pathless(err))
+		return err
 	}
-	t.Event(store.Event{Kind: store.EventStart, Detail: "connection from " + name(client.RemoteAddr())})
+	r.tape.Event(store.Event{Kind: store.EventStart, Detail: "connection from " + name(client.RemoteAddr())})
 	stop := context.AfterFunc(ctx, func() { client.Close(); agent.Close() })
 	defer stop()
-
-	f := t.Follower()
-	following, halt := context.WithCancel(context.WithoutCancel(ctx))
-	var behind, pipes sync.WaitGroup
-	behind.Go(func() { lowerPriority(); f.Run(following) })
-	warn := &warner{w: o.Stderr}
-	pipes.Go(func() { (&relay{t, warn, store.In, client, agent}).run() })
-	pipes.Go(func() { (&relay{t, warn, store.Out, agent, client}).run() })
+	r.follow()
+	var pipes sync.WaitGroup
+	pipes.Go(newRelay(r, store.In, client, agent).run)
+	pipes.Go(newRelay(r, store.Out, agent, client).run)
 	pipes.Wait()
-	halt()
-	end := t.Finish(nil)
-	behind.Wait()
-	patience := drainAtHangup
-	if ctx.Err() != nil {
-		patience = drainAtExit
-	}
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	defer f.Close()
-	if err := f.Complete(deadline, end); err != nil {
-		t.Leave()
-		if !errors.Is(err, tape.ErrBehind) {
-			return fmt.Errorf("%w; the session stays on the tape %s", err, t.Path())
-		}
-	}
-	return nil
+	return r.finish(ctx, nil, drainAtHangup)
 }
 
 // relay moves one direction of a connection, frame by frame.
 type relay struct {
 	tape     *tape.Tape
+	append   func(store.Stream, []byte) error // the tape's
 	warn     *warner
 	stream   store.Stream
 	src, dst net.Conn
+}
+
+func newRelay(r *recording, s store.Stream, src, dst net.Conn) *relay {
+	return &relay{tape: r.tape, append: r.tape.Append, warn: r.warn, stream: s, src: src, dst: dst}
 }
 
 // run relays until the source ends or one side is gone. The end of one
@@ -134,10 +145,10 @@ func (r *relay) run() {
 		}
 		n, err := r.src.Read(buf)
 		if n > 0 {
-			if failed := r.tape.Append(r.stream, buf[:n]); failed != nil {
-				r.warn.lost(r.tape)
-			}
 			held = append(held, buf[:n]...)
+			if !r.keep(buf[:n]) {
+				buf = make([]byte, tape.MaxChunk) // the append has the other one
+			}
 		}
 		ready := bytes.LastIndexByte(held, '\n') + 1
 		if err != nil || len(held) >= longestHeld {
@@ -155,6 +166,40 @@ func (r *relay) run() {
 	}
 	r.tape.Event(store.Event{Kind: store.EventEOF, Stream: r.stream})
 	closeWrite(r.dst)
+}
+
+// keep puts a chunk on the tape. An append that does not come back is given up
+// after tape.Patience, and the tape with it; keep reports false then, and the
+// append still reads p.
+func (r *relay) keep(p []byte) bool {
+	done := make(chan error, 1)
+	var waits atomic.Bool
+	waits.Store(true)
+	go func() {
+		err := r.append(r.stream, p)
+		if !waits.CompareAndSwap(true, false) {
+			r.tape.Undo(r.stream, len(p)) // it has counted the chunk itself, if that was lost
+		}
+		done <- err
+	}()
+	patience := time.NewTimer(tape.Patience)
+	defer patience.Stop()
+	var err error
+	select {
+	case err = <-done:
+	case <-patience.C:
+		if waits.CompareAndSwap(true, false) {
+			r.tape.Abandon()
+			r.tape.Lost(r.stream, len(p))
+			r.warn.lost(r.tape)
+			return false
+		}
+		err = <-done
+	}
+	if err != nil {
+		r.warn.lost(r.tape)
+	}
+	return true
 }
 
 // forward writes whole frames, each with one call.
@@ -208,7 +253,7 @@ func name(a net.Addr) string {
 	return a.String()
 }
 
-// listen opens the listener. A Unix socket that nobody answers on is what a
+// listen opens the listener. A Unix socket that refuses connections is what a
 // killed process left, and makes room.
 func listen(addr string) (net.Listener, error) {
 	network, address := split(addr)
@@ -219,11 +264,28 @@ func listen(addr string) (net.Listener, error) {
 	if info, serr := os.Lstat(address); serr != nil || info.Mode()&os.ModeSocket == 0 {
 		return nil, err
 	}
-	if c, derr := net.Dial(network, address); derr == nil {
-		return nil, errors.Join(err, c.Close())
+	c, derr := net.Dial(network, address)
+	if derr == nil {
+		c.Close()
 	}
-	if rerr := os.Remove(address); rerr != nil {
+	if !refused(derr) || os.Remove(address) != nil {
 		return nil, err
 	}
 	return net.Listen(network, address)
+}
+
+// checkAddress refuses what is no address for a flag.
+func checkAddress(flag, addr string) error {
+	network, address := split(addr)
+	if network == "unix" && address != "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil || port == "" {
+		return fmt.Errorf("--%s %s: write HOST:PORT, :PORT for this machine only, or unix:PATH", flag, addr)
+	}
+	return nil
 }

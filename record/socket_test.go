@@ -172,3 +172,45 @@ func TestSocketsWithoutAnAgent(t *testing.T) {
 		t.Errorf("left %v", left)
 	}
 }
+
+// TestSocketsWithoutRoom: what fills a disk is not the client's affair, and the
+// end of the terminal is an end like TERM.
+func TestSocketsWithoutRoom(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "session.db")
+	l, _ := echoServer(t, "tcp", "127.0.0.1:0")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 0; exec "$@"`, "sh", agentrec(t), "proxy", "--db", db, "--listen", ":0", "--connect", l.Addr().String())
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stderr)
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", strings.Fields(strings.TrimPrefix(line, "agentrec: listening on "))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	got := make([]byte, len("hello\n"))
+	if _, err := io.WriteString(c, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != "hello\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if line, err := lines.ReadString('\n'); err != nil || line != "agentrec: nothing is recorded into "+db+": file too large; forwarding goes on\n" {
+		t.Errorf("stderr %q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}

@@ -4,14 +4,17 @@ package record_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agentrec/internal/tape"
 	"agentrec/store"
@@ -170,6 +173,55 @@ func TestNoRoomOnTheDisk(t *testing.T) {
 		if f.Stream != store.Err && string(f.Raw)+"\n" != line {
 			t.Errorf("frame %d: %d bytes", f.Seq, len(f.Raw))
 		}
+	}
+}
+
+// TestNoRoomAndNobodyReadsStderr: the line about it waits, nothing else does.
+func TestNoRoomAndNobodyReadsStderr(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "session.db")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.SetWriteDeadline(time.Now().Add(time.Second))
+	for err == nil { // until it is full
+		_, err = w.Write(make([]byte, 4096))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -f 64; exec "$@"`, "sh", agentrec(t), "proxy", "--db", db, self)
+	cmd.Env = append(os.Environ(), agentMode+"=quiet")
+	cmd.Stderr = w
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	line := strings.Repeat("x", 1023) + "\n"
+	got := make([]byte, len(line))
+	for range 500 {
+		if _, err := io.WriteString(in, line); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, got); err != nil || string(got) != line {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
