@@ -51,22 +51,12 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
   agentrec proxy --llm base-url -- phi serve
   agentrec proxy --llm mitm --llm-host llm.example.com -- pi --mode rpc
   agentrec proxy --listen :7000 --connect 127.0.0.1:7001`,
-		Args: func(_ *cobra.Command, args []string) error {
-			sockets := o.Listen != "" || o.Connect != ""
-			switch {
-			case sockets && (o.Listen == "" || o.Connect == ""):
-				return errors.New("--listen and --connect go together: agentrec proxy --listen ADDR --connect ADDR")
-			case sockets && len(args) > 0:
-				return errors.New("with --listen and --connect the agent runs already: leave CMD out")
-			case sockets && route != "":
-				return errors.New("with --listen and --connect the agent runs already: for --llm give its CMD, or see agentrec llm record")
-			case !sockets && len(args) == 0:
-				return errors.New("name the agent's command, as in: agentrec proxy -- phi serve")
+		Args: cobra.ArbitraryArgs,
+		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
+			o.Version, o.LLM, o.Argv = cmd.Root().Version, store.Route(route), args
+			if err = o.checkAgent(); err != nil {
+				return err
 			}
-			return nil
-		},
-		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o.Version, o.LLM = cmd.Root().Version, store.Route(route)
 			if o.Tags, err = parseTags(tags); err != nil {
 				return err
 			}
@@ -78,13 +68,12 @@ Exit statuses: the agent's own (it dies by the signal that ended the agent);
 			}
 			return o.check()
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Listen != "" {
 				ctx, stop := untilTerm(cmd.Context())
 				defer stop()
 				return Listen(ctx, o)
 			}
-			o.Argv = args
 			return Run(cmd.Context(), o)
 		},
 	}
@@ -112,9 +101,35 @@ func (o *Options) flags(cmd *cobra.Command, tags *[]string) {
 	f.BoolVar(&o.NoRedact, "no-redact", false, "store secrets as they are; the session says so")
 }
 
-// check refuses a dialect or a rule that cannot be used, and makes the name of
-// a dialect's file good for any working directory.
+// checkAgent refuses what does not say where the agent is. It comes after the
+// settings, which may name addresses.
+func (o *Options) checkAgent() error {
+	if o.Listen == "" && o.Connect == "" {
+		if len(o.Argv) == 0 {
+			return errors.New("name the agent's command, as in: agentrec proxy -- phi serve")
+		}
+		return nil
+	}
+	switch {
+	case o.Listen == "" || o.Connect == "":
+		return errors.New("--listen and --connect go together: agentrec proxy --listen ADDR --connect ADDR")
+	case len(o.Argv) > 0:
+		return errors.New("with --listen and --connect the agent runs already: leave CMD out")
+	case o.LLM != "":
+		return errors.New("with --listen and --connect the agent runs already: for --llm give its CMD, or see agentrec llm record")
+	}
+	if err := checkAddress("listen", o.Listen); err != nil {
+		return err
+	}
+	return checkAddress("connect", o.Connect)
+}
+
+// check refuses a database, a dialect or a rule that cannot be used, and makes
+// the name of a dialect's file good for any working directory.
 func (o *Options) check() error {
+	if o.DB == "" {
+		return errors.New("--db: name a file, as in --db session.db")
+	}
 	if o.Dialect != "" {
 		if _, err := dialect.LoadSet(o.Dialect); err != nil {
 			return fmt.Errorf("--dialect: %w", err)
@@ -131,9 +146,13 @@ func (o *Options) check() error {
 	return nil
 }
 
-// untilTerm ends the context at TERM as well.
+// untilTerm ends the context at TERM as well, and when the terminal goes away.
 func untilTerm(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGTERM)
+	list := []os.Signal{syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return signal.NotifyContext(ctx, list...)
 }
 
 func defaultDB() string {
