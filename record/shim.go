@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,8 @@ const shimMark = "written by agentrec shim"
 // becomes agentrec (on Unix the same process, so that signals and status need no
 // help) with the arguments given and then the client's own.
 func Shim(o ShimOptions) error {
-	if old, err := os.ReadFile(o.Path); err == nil && !strings.Contains(firstLines(string(old)), shimMark) {
-		return fmt.Errorf("write a shim: %s exists and is not a shim; name another path or remove it", o.Path)
+	if err := replaceable(o.Path); err != nil {
+		return fmt.Errorf("write a shim: %w", err)
 	}
 	text := shellShim(o)
 	if o.JS {
@@ -50,9 +51,28 @@ func Shim(o ShimOptions) error {
 	return nil
 }
 
-func firstLines(s string) string {
-	lines := strings.SplitN(s, "\n", 4)
-	return strings.Join(lines[:min(len(lines), 3)], "\n")
+// replaceable refuses to write over what is not known to be a shim.
+func replaceable(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	head := make([]byte, 256)
+	n := 0
+	if err == nil && info.Mode().IsRegular() {
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			n, _ = f.Read(head) // nothing read is no shim
+			f.Close()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(head[:n]), shimMark) {
+		return fmt.Errorf("%s exists and is not a shim; name another path or remove it", path)
+	}
+	return nil
 }
 
 // shellShim execs agentrec: without exec a client's TERM would end the shell

@@ -17,6 +17,9 @@ import (
 func Recognize(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
+		if link, lerr := os.Lstat(path); lerr == nil && link.Mode()&os.ModeSymlink != 0 {
+			return errors.New("it is a link to nowhere")
+		}
 		return nil
 	}
 	if err != nil {

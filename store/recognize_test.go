@@ -74,6 +74,13 @@ func TestRecognize(t *testing.T) {
 	if err := Recognize(dir); err == nil {
 		t.Error("a directory is recognized")
 	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "missing"), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Recognize(link); err == nil || err.Error() != "it is a link to nowhere" { // nor would it be opened
+		t.Errorf("a link to a missing file: %v", err)
+	}
 }
 
 // A database that others create or hold locked is no error, and is not waited

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // Failure is our own failure to start or run an agent. Status is the
@@ -48,6 +49,11 @@ func startFailure(name, path string, err error) error {
 		err = look.Err
 	}
 	status := StatusNotExecutable
+	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+		if errors.Is(err, short) { // the system has no room for a process; the agent is not to blame
+			status = StatusOwn
+		}
+	}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		status = StatusNotFound
 		// A script whose interpreter is missing fails with the same error.
