@@ -11,7 +11,8 @@ import (
 // growth makes a script while it is played, a step at a time: the first answers of
 // a recording of a million frames need not wait for the last. It gives the same
 // answers as the whole script does, so it goes as far as what the client does next
-// could matter, and to the end where that cannot be told from what has been read.
+// could matter, and to the end where that cannot be told from what has been read;
+// the rest is made while nothing else is to be done.
 //
 // It is for recordings with one lane. There an act that has not been sent holds
 // back all frames recorded after it but the responses to requests that have been
@@ -29,7 +30,7 @@ type growth struct {
 }
 
 // growthStep is how many frames are read at once, which others wait for.
-const growthStep = 2048
+const growthStep = 512
 
 // grows reports whether a script that is played so may be made while it is.
 func (o *Options) grows(d *dialect.Dialect) bool {

@@ -70,6 +70,11 @@ func TestGrowing(t *testing.T) {
 					early++
 				}
 				for _, in := range inputs {
+					for range rng.IntN(3) { // in spare time
+						if !grown.s.whole {
+							same("spare time", nil, grown.lines(grown.e.reach()))
+						}
+					}
 					same(in, whole.lines(whole.e.frame([]byte(in))), grown.far(grown.e.frame([]byte(in))))
 					if whole.e.leaves() != grown.e.leaves() {
 						t.Fatalf("%s, round %d, step %d: after %s one leaves and the other does not", name, round, step, in)

@@ -28,6 +28,8 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 		done = nil // the signal says more
 	}
 	closed, stalled := false, false
+	always := make(chan struct{})
+	close(always)
 	for {
 		if p.reach() && wait != nil {
 			restart() // that took time in which the client was not heard
@@ -59,7 +61,13 @@ func (p *player) loop(ctx context.Context, arrivals <-chan arrival) error {
 			}
 			return nil
 		}
+		var spare <-chan struct{} // there is time to make the script longer
+		if !p.e.s.whole {
+			spare = always
+		}
 		select {
+		case <-spare:
+			p.w.push(p.e.reach())
 		case a := <-arrivals:
 			stalled = false
 			restart()
