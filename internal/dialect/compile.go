@@ -58,6 +58,7 @@ func compile(t *table, source []byte, find func(name string) (*table, []byte, er
 	if err := d.compileFamilies(c, t, find); err != nil {
 		return nil, err
 	}
+	d.tree.root.index()
 	return d, nil
 }
 

@@ -82,6 +82,7 @@ func (d *Dialect) checks() error {
 				return
 			}
 		}
+		d.checked.root.index()
 	})
 	return d.wrong
 }

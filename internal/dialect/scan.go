@@ -12,6 +12,7 @@ import (
 type node struct {
 	slot  int // index into the spans of a scan
 	edges []edge
+	byLen [][]edge // the same by the length of their keys, where there are many
 }
 
 type edge struct {
@@ -49,6 +50,27 @@ next:
 		n = to
 	}
 	return n.slot
+}
+
+// manyEdges is from how many on the edges of a node are looked for by length: a
+// root has up to a hundred, and most keys of a frame are none of them.
+const manyEdges = 4
+
+// index makes looking for keys quick. It is called when all places are known.
+func (n *node) index() {
+	for _, e := range n.edges {
+		e.to.index()
+	}
+	if len(n.edges) <= manyEdges {
+		return
+	}
+	n.byLen = nil
+	for _, e := range n.edges {
+		for len(n.byLen) <= len(e.key) {
+			n.byLen = append(n.byLen, nil)
+		}
+		n.byLen[len(e.key)] = append(n.byLen[len(e.key)], e)
+	}
 }
 
 // scan judges a frame and notes where the places of the tree stand: spans[slot]
@@ -159,12 +181,18 @@ func visitArray(raw []byte, i int, n *node, spans []Span, depth int) int {
 func (n *node) child(token []byte, spans []Span) *node {
 	plain := token[1 : len(token)-1]
 	key := share(plain)
-	for k := range n.edges {
-		if len(n.edges[k].key) == len(key) && n.edges[k].key == key {
-			if spans[n.edges[k].to.slot].End != 0 {
+	edges := n.edges
+	if n.byLen != nil {
+		if edges = nil; len(key) < len(n.byLen) {
+			edges = n.byLen[len(key)]
+		}
+	}
+	for k := range edges {
+		if edges[k].key == key {
+			if spans[edges[k].to.slot].End != 0 {
 				return nil
 			}
-			return n.edges[k].to
+			return edges[k].to
 		}
 	}
 	if bytes.IndexByte(plain, '\\') < 0 {
