@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"agentrec/internal/dialect"
 	"agentrec/internal/llm"
+	"agentrec/internal/redact"
 	"agentrec/internal/transcript"
 	"agentrec/store"
 )
@@ -95,6 +97,9 @@ func diff(ctx context.Context, o diffOptions) error {
 		options.From = [2]int64{o.From, transcript.FrameAfter(tb, clientFrames(ta, o.From))}
 		asked.From = options.From
 	}
+	if options.Rewrite, err = tokensApart(ctx, a, b); err != nil {
+		return err
+	}
 	d, err := transcript.DiffSessions(ctx, ta, tb, options)
 	if err != nil {
 		return err
@@ -117,6 +122,29 @@ func diff(ctx context.Context, o diffOptions) error {
 		return err
 	}
 	return Findings{Count: n}
+}
+
+// tokensApart returns what leaves of redaction tokens only their kind, where two
+// recordings have other tokens for the same secret; nil where they do not.
+func tokensApart(ctx context.Context, a, b *look) (func(int, string) string, error) {
+	x, err := a.DB.Secret(ctx)
+	if err != nil {
+		return nil, err
+	}
+	y, err := b.DB.Secret(ctx)
+	if err != nil || len(x) > 0 && bytes.Equal(x, y) {
+		return nil, err
+	}
+	return func(_ int, text string) string {
+		var out []byte
+		rest := []byte(text)
+		for start, end := redact.NextToken(rest); start >= 0; start, end = redact.NextToken(rest) {
+			kind, _ := redact.IsToken(string(rest[start:end]))
+			out = append(append(append(append(out, rest[:start]...), "<redacted:"...), kind...), '>')
+			rest = rest[end:]
+		}
+		return string(append(out, rest...))
+	}, nil
 }
 
 // clientFrames returns how many frames of the client stand before a frame.

@@ -212,7 +212,8 @@ func (p *pairing) pair(i int) Pair {
 		}
 	}
 	d := diff{}
-	d.value(nil, p.said(e.x, p.matcher.recorded), p.said(x, p.matcher.live), nil)
+	live := p.matcher.bound.tokens(*p.said(x, p.matcher.live)) // another database has other tokens
+	d.value(nil, p.said(e.x, p.matcher.recorded), &live, nil)
 	out.add("answer", &d)
 	return out
 }

@@ -117,6 +117,18 @@ func TestPairsCompareAnswers(t *testing.T) {
 	}
 }
 
+// Each database has tokens of its own for the same secret.
+func TestPairsForgiveTokens(t *testing.T) {
+	session := func(token string) []store.Exchange {
+		return []store.Exchange{exchange(1, chat("user", "my key is "+token+", keep it"), said("I keep "+token)...)}
+	}
+	for _, p := range paired(session("<redacted:api_key:c57bffcfc489>"), session("<redacted:api_key:6fbecf9a471e>")) {
+		if p.A != p.B || p.Differences() != 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
 // A server that keeps the history itself gives ids, which are others each time.
 func TestPairsFollowServerState(t *testing.T) {
 	session := func(id string) []store.Exchange {
