@@ -27,6 +27,7 @@ type Finding struct {
 	Severity Severity
 	Path     string // the place in the frame, "" when it is about none
 	Message  string // for people; recorded text in it is quoted and cut
+	More     int    // how many like this are not listed
 }
 
 // maxFindings is how many findings of one rule are listed; the last says how
@@ -73,6 +74,7 @@ func (t *Transcript) Findings(ctx context.Context) ([]Finding, error) {
 		}
 		for i := len(c.list) - 1; i >= 0; i-- {
 			if c.list[i].Rule == rule {
+				c.list[i].More = n - maxFindings
 				c.list[i].Message += fmt.Sprintf(" (%d findings like this, %d listed)", n, maxFindings)
 				break
 			}

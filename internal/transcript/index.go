@@ -26,7 +26,7 @@ import (
 // directory, so that the session opens at once the next time. An index may be
 // deleted at any moment: it holds nothing that cannot be derived again.
 const (
-	indexMagic  = "agentrec index 5\n"
+	indexMagic  = "agentrec index 6\n"
 	indexSuffix = ".index"
 	indexFrames = 20_000  // shorter sessions are derived each time
 	indexTotal  = 1 << 30 // bytes that all index files may take

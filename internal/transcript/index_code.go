@@ -54,6 +54,20 @@ func (e *encoder) bool(v bool) {
 	}
 }
 
+// runs writes n numbers, of which neighbours are mostly equal: how many there are
+// of each.
+func (e *encoder) runs(n int, at func(i int) int64) {
+	for i := 0; i < n; {
+		v, k := at(i), i+1
+		for k < n && at(k) == v {
+			k++
+		}
+		e.n(k - i)
+		e.i(v)
+		i = k
+	}
+}
+
 // decoder is the other way round. After the first error it returns zeros.
 type decoder struct {
 	b   []byte
@@ -85,6 +99,21 @@ func (d *decoder) long() uint64 {
 func (d *decoder) i() int64 {
 	v := d.u()
 	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (d *decoder) runs(n int, set func(i int, v int64)) {
+	for i := 0; i < n; {
+		k := d.u()
+		v := d.i()
+		if k < 1 || k > uint64(n-i) {
+			d.fail()
+			return
+		}
+		for ; k > 0; k-- {
+			set(i, v)
+			i++
+		}
+	}
 }
 
 func (d *decoder) f() float64  { return math.Float64frombits(d.u()) }
@@ -152,23 +181,11 @@ func (t *Transcript) encodeTo(e *encoder) {
 		for _, x := range chunk {
 			e.u(uint64(x.Size))
 		}
-		for _, x := range chunk {
-			e.i(int64(x.Pair))
-		}
-		for _, x := range chunk {
-			e.i(int64(x.Turn - last.Turn))
-			last.Turn = x.Turn
-		}
-		for _, x := range chunk {
-			e.i(int64(x.Part - last.Part))
-			last.Part = x.Part
-		}
-		for _, x := range chunk {
-			e.u(uint64(x.Label))
-		}
-		for _, x := range chunk {
-			e.u(uint64(x.Conversation))
-		}
+		e.runs(len(chunk), func(i int) int64 { return int64(chunk[i].Pair) })
+		e.runs(len(chunk), func(i int) int64 { return int64(chunk[i].Turn) })
+		e.runs(len(chunk), func(i int) int64 { return int64(chunk[i].Part) })
+		e.runs(len(chunk), func(i int) int64 { return int64(chunk[i].Label) })
+		e.runs(len(chunk), func(i int) int64 { return int64(chunk[i].Conversation) })
 		for _, x := range chunk {
 			e.b = append(e.b, byte(x.Stream), byte(x.Role), byte(x.Shows), byte(x.Flags))
 		}
@@ -307,23 +324,11 @@ func decodeTranscript(b []byte, s *store.Session, dl *dialect.Dialect) (*Transcr
 		for i := range chunk {
 			chunk[i].Size = uint32(d.u())
 		}
-		for i := range chunk {
-			chunk[i].Pair = d.i32()
-		}
-		for i := range chunk {
-			last.Turn += d.i32()
-			chunk[i].Turn = last.Turn
-		}
-		for i := range chunk {
-			last.Part += d.i32()
-			chunk[i].Part = last.Part
-		}
-		for i := range chunk {
-			chunk[i].Label = d.u16()
-		}
-		for i := range chunk {
-			chunk[i].Conversation = d.u16()
-		}
+		d.runs(len(chunk), func(i int, v int64) { chunk[i].Pair = int32(v) })
+		d.runs(len(chunk), func(i int, v int64) { chunk[i].Turn = int32(v) })
+		d.runs(len(chunk), func(i int, v int64) { chunk[i].Part = int32(v) })
+		d.runs(len(chunk), func(i int, v int64) { chunk[i].Label = uint16(v) })
+		d.runs(len(chunk), func(i int, v int64) { chunk[i].Conversation = uint16(v) })
 		if len(d.b) < 4*len(chunk) {
 			return nil, errIndex
 		}
