@@ -43,6 +43,7 @@ type Finding struct {
 	Rule     string `json:"rule"` // "secrets/api_key", "integrity/cut", ...
 	Level    Level  `json:"level"`
 	Message  string `json:"message"`
+	More     int    `json:"more,omitempty"` // how many like this are not listed
 
 	verdict bool // printed also below the level that counts
 }
@@ -104,7 +105,7 @@ func check(ctx context.Context, o checkOptions) error {
 				return
 			}
 		default:
-			count++
+			count += 1 + f.More
 		}
 		report.add(f)
 	}
@@ -170,6 +171,11 @@ func checkFile(ctx context.Context, file string, o *checkOptions, found func(Fin
 func runCheckers(ctx context.Context, l *look, o *checkOptions, report func(Finding)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if o.wants("protocol") || o.wants("secrets") { // both read it
+		if _, err := l.transcript(ctx); err != nil {
+			return err
+		}
+	}
 	lists, errs := make([][]Finding, len(checkers)), make([]error, len(checkers))
 	var at sync.WaitGroup
 	for i, c := range checkers {
@@ -177,7 +183,7 @@ func runCheckers(ctx context.Context, l *look, o *checkOptions, report func(Find
 			continue
 		}
 		session := *l.Session
-		own := &look{Path: l.Path, DB: l.DB, Session: &session, Dialect: l.Dialect, llm: l.llm}
+		own := &look{Path: l.Path, DB: l.DB, Session: &session, Dialect: l.Dialect, llm: l.llm, derived: l.derived}
 		at.Go(func() {
 			errs[i] = c.run(ctx, own, o, func(f Finding) {
 				f.File, f.Session, f.UID, f.Rule = l.Path, session.ID, session.UID, c.name+"/"+f.Rule

@@ -2,13 +2,11 @@ package inspect
 
 import (
 	"context"
-
-	"agentrec/internal/transcript"
 )
 
 // checkProtocol says what the session's protocol does not explain.
 func checkProtocol(ctx context.Context, l *look, _ *checkOptions, report func(Finding)) error {
-	t, err := transcript.Open(ctx, l.Session, l.Dialect)
+	t, err := l.transcript(ctx)
 	if err != nil {
 		return err
 	}
@@ -17,7 +15,7 @@ func checkProtocol(ctx context.Context, l *look, _ *checkOptions, report func(Fi
 		return err
 	}
 	for _, f := range list {
-		report(Finding{Seq: f.Seq, Place: f.Path, Rule: f.Rule, Level: Level(f.Severity), Message: f.Message})
+		report(Finding{Seq: f.Seq, Place: f.Path, Rule: f.Rule, Level: Level(f.Severity), Message: f.Message, More: f.More})
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func checkSecrets(ctx context.Context, l *look, o *checkOptions, report func(Fin
 		}
 	}
 	in = 0
-	t, err := transcript.Open(ctx, s, l.Dialect)
+	t, err := l.transcript(ctx)
 	if err != nil {
 		return err
 	}

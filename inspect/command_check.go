@@ -31,8 +31,8 @@ commits:
 
 Levels are note, warning and error; what is below --level is no finding. The
 exit status is 1 when there is a finding. With --json, one object a line: file,
-session, uid, seq, exchange, line, place, rule, level (also ok, for good news)
-and message.`,
+session, uid, seq, exchange, line, place, rule, level (also ok, for good news),
+message, and more: how many like it are not listed.`,
 		Example: `  agentrec check session.db
   agentrec check --only integrity --json session.db
   agentrec check --only secrets *.agentrec notes.txt

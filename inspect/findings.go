@@ -46,7 +46,16 @@ func findingCount(ctx context.Context, l *look) (int, error) {
 		return -1, nil
 	}
 	list, err := findingsOf(ctx, l)
-	return len(list), err
+	return findingsIn(list), err
+}
+
+// findingsIn is how many findings a list tells of.
+func findingsIn(list []Finding) int {
+	n := len(list)
+	for _, f := range list {
+		n += f.More
+	}
+	return n
 }
 
 func keptFindings(l *look) (list []Finding, known bool) {

@@ -109,6 +109,7 @@ func writeHTML(ctx context.Context, out io.Writer, l *look) error {
 	if err != nil {
 		return err
 	}
+	l.derived = t
 	found, err := findingCount(ctx, l)
 	if err != nil {
 		return err

@@ -43,6 +43,19 @@ type look struct {
 
 	several bool       // the recording holds other sessions too
 	llm     *exchanges // read already; see exchanges
+	derived *transcript.Transcript
+}
+
+// transcript derives the transcript of the session, once.
+func (l *look) transcript(ctx context.Context) (*transcript.Transcript, error) {
+	if l.derived == nil {
+		t, err := transcript.Open(ctx, l.Session, l.Dialect)
+		if err != nil {
+			return nil, err
+		}
+		l.derived = t
+	}
+	return l.derived, nil
 }
 
 // exchanges reads the LLM exchanges of the session, once.

@@ -160,7 +160,7 @@ func showFrames(ctx context.Context, p *printer, l *look, o showOptions) error {
 
 // showConversation prints the outcome and the items of the transcript.
 func showConversation(ctx context.Context, p *printer, l *look, o showOptions) error {
-	t, err := transcript.Open(ctx, l.Session, l.Dialect)
+	t, err := l.transcript(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func filterFrames(ctx context.Context, l *look, f *transcript.Filter) (func(stor
 	if f == nil {
 		return func(store.Frame) bool { return true }, nil
 	}
-	t, err := transcript.Open(ctx, l.Session, l.Dialect)
+	t, err := l.transcript(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -21,18 +21,53 @@ func (u *ui) copy(what string, b []byte) error {
 	return nil
 }
 
-// copyItem copies what an item says: its text, or its arguments and its result.
-func (su *sessionUI) copyItem(index int) error {
-	it := su.story.item(index, maxCopy)
+// maxPaged is how much of what a row says a pager gets, in bytes.
+const maxPaged = 16 << 20
+
+// says returns what an item says, at most limit bytes of each part: its text, or
+// its arguments and its result.
+func (su *sessionUI) says(index, limit int) (string, error) {
+	it := su.story.item(index, limit)
 	said := []string{it.Said.Args, it.Said.Text, it.Said.Answer}
 	if it.LLM != nil {
 		said = []string{exchangeSaid(it.LLM)}
 	}
 	text := strings.Join(nonEmpty(said...), "\n")
 	if text == "" {
-		return errors.New("the row says nothing that could be copied")
+		return "", errors.New("the row says nothing")
 	}
-	return su.u.copy("what the row says", []byte(text))
+	return text, nil
+}
+
+// rowCommands copy and page the item that is selected in a view; at returns it,
+// -1 for none.
+func (su *sessionUI) rowCommands(bar string, at func() int) []command {
+	with := func(limit int, do func(text string) error) func(string) error {
+		return func(string) error {
+			i := at()
+			if i < 0 {
+				return errors.New("there is no row yet")
+			}
+			text, err := su.says(i, limit)
+			if err != nil {
+				return err
+			}
+			return do(text)
+		}
+	}
+	return []command{
+		{name: "copy", keys: []string{"y"}, bar: bar, help: "copy what the row says (OSC 52)", do: with(maxCopy, func(text string) error { return su.u.copy("what the row says", []byte(text)) })},
+		{name: "pager", keys: []string{"v"}, help: "open all that the row says in $PAGER", do: with(maxPaged, su.u.pager)},
+	}
+}
+
+// pager shows a text in the pager.
+func (u *ui) pager(text string) error {
+	argv := strings.Fields(u.environment("PAGER"))
+	if len(argv) == 0 {
+		argv = []string{"less"}
+	}
+	return u.external(argv, []byte(visibleLines(text)+"\n"))
 }
 
 // save writes to the file name, which must not exist yet, or asks for it with

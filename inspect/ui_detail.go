@@ -111,13 +111,12 @@ func (d *detail) readable() *textRows {
 // setMode chooses tree, text or bytes; a frame that is not JSON has no tree.
 func (d *detail) setMode(mode string) {
 	d.mode = mode
-	d.pane.bar = false
+	d.pane.bar = mode == "text" || mode == "messages" || mode == "tree" && d.tree == nil // long lines are read, not stepped over
 	switch {
 	case mode == "bytes":
 		d.pane.rows = d.hex
 	case mode == "messages":
 		d.pane.rows = messageRows{dialect.Messages(d.frame.Raw)}
-		d.pane.bar = true
 	case mode == "ids":
 		d.showIDs()
 	case mode == "tree" && d.tree != nil:
@@ -209,7 +208,7 @@ func (d *detail) commands() []command {
 		}},
 		{name: "copy", keys: []string{"y"}, bar: "copy", help: "copy the frame, or the value selected in the tree (OSC 52)", do: d.copy},
 		{name: "save", keys: []string{"w"}, help: "write the frame's exact bytes to a new file", do: d.save},
-		{name: "pager", keys: []string{"v"}, help: "open the text in $PAGER", do: func(string) error { return d.program("PAGER", "less") }},
+		{name: "pager", keys: []string{"v"}, help: "open the text in $PAGER", do: func(string) error { return d.su.u.pager(strings.TrimSuffix(d.lines(), "\n")) }},
 		{name: "editor", keys: []string{"V"}, help: "open a copy in $EDITOR", do: func(string) error { return d.edit() }},
 		{name: "go", help: "the frame with this number", do: func(arg string) error {
 			seq, err := d.su.seqOf(arg)
@@ -250,18 +249,14 @@ func (d *detail) save(name string) error {
 	})
 }
 
-// program runs the program that a variable names, with the text as its stdin.
-func (d *detail) program(variable, fallback string) error {
-	argv := strings.Fields(d.su.u.environment(variable))
-	if len(argv) == 0 {
-		argv = []string{fallback}
-	}
+// lines is the text of the frame, made visible.
+func (d *detail) lines() string {
 	var b strings.Builder
 	for _, l := range d.readable().lines {
 		b.WriteString(visibleLines(l.Text))
 		b.WriteByte('\n')
 	}
-	return d.su.u.external(argv, []byte(b.String()))
+	return b.String()
 }
 
 // edit opens a copy of the frame, made visible, in the editor.
@@ -271,10 +266,8 @@ func (d *detail) edit() error {
 		return fmt.Errorf("opening the editor: %w", err)
 	}
 	defer os.Remove(f.Name())
-	for _, l := range d.readable().lines {
-		fmt.Fprintln(f, visibleLines(l.Text))
-	}
-	if err := f.Close(); err != nil {
+	_, err = f.WriteString(d.lines())
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("opening the editor: %w", err)
 	}
 	argv := strings.Fields(d.su.u.environment("EDITOR"))

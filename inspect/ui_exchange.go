@@ -95,6 +95,9 @@ func (d *exchangeDetail) setMode(mode string) {
 	case "answer bytes":
 		d.pane.rows = bytesRows(llm.AnswerBody(d.full))
 	}
+	_, hang := d.pane.rows.(*hangingRows)
+	_, text := d.pane.rows.(*textRows)
+	d.pane.bar = hang || text // long lines are read, not stepped over
 	d.pane.sel, d.pane.top, d.pane.off, d.pane.tail = 0, 0, 0, false
 }
 

@@ -92,3 +92,22 @@ func TestLeftFoldsFirst(t *testing.T) {
 	d.keys("c", "Enter", "G").wants("args.city").keys("Left").wants("args  tree").keys("Left").wants("▸ args", "args  tree").keys("Right").wants("▾ args").keys("Right").wants("args.city")
 	d.keys("Left", "Left", "Left", "Left").wants("timeline")
 }
+
+// A line that is longer than the screen is read line by line.
+func TestLongLinesAreRead(t *testing.T) {
+	d := drive(t, record(t, "demo", []step{{store.Err, strings.Repeat("a line of words ", 1000)}, {store.Err, "the end"}}), 80, 24)
+	d.settle()
+	d.keys("Enter", "3", "Enter").wants("not JSON, text").keys("j", "j", "j")
+	if p := d.top().pane; p.off != 3 || p.sel != 0 {
+		t.Errorf("row %d, line %d", p.sel, p.off)
+	}
+	var paged string
+	d.external = func(_ []string, input []byte) error {
+		paged = string(input)
+		return nil
+	}
+	d.keys("Esc", "1", "G", "k", "%").wants("has no partner").keys("g", "j", "v")
+	if strings.Count(paged, "a line of words") != 1000 {
+		t.Errorf("the pager got %d bytes", len(paged))
+	}
+}

@@ -20,6 +20,9 @@ func (su *sessionUI) check() {
 	own := *su.story.look
 	session := *own.Session
 	own.Session = &session
+	if session.State != store.Recording { // it grows no more while it is read
+		own.derived = su.story.t
+	}
 	su.u.workers.Go(func() {
 		list, err := findingsOf(ctx, &own)
 		su.u.post(func() {
@@ -100,7 +103,7 @@ func (su *sessionUI) findingsView() *view {
 		case len(su.findings) == 0:
 			return line{{"check found nothing", toneGood}}
 		}
-		l := line{{count(len(su.findings), "finding"), toneError}}
+		l := line{{count(findingsIn(su.findings), "finding"), toneError}}
 		if !su.checkedNow() {
 			l = l.add(toneAsk, fmt.Sprintf(" up to frame %d; 4 looks again", su.checked.frames))
 		}

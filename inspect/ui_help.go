@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -26,6 +27,7 @@ func (u *ui) help() {
 		title:  func() line { return plain(" keys and commands of the " + v.name + " view") },
 		pane:   p,
 		search: searchLines(p),
+		status: func() line { return line{{fmt.Sprintf("%d/%d", p.sel+1, p.rows.Len()), toneDim}} },
 	})
 }
 
@@ -92,5 +94,10 @@ func (h helpRows) Item(i, width int) []line {
 		}
 		return out
 	}
-	return hangingLines(front.add(tonePlain, r.text), width)
+	var out []line
+	for _, text := range wrap(r.text, width-helpKeys-helpName) {
+		out = append(out, front.add(tonePlain, text))
+		front = line{}.pad(tonePlain, "", helpKeys+helpName)
+	}
+	return out
 }

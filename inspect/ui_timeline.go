@@ -151,19 +151,16 @@ func (su *sessionUI) timelineView() *view {
 			}
 			return err
 		}},
-		{name: "copy", keys: []string{"y"}, help: "copy what the row says (OSC 52)", do: func(string) error {
-			if tl.Len() == 0 {
-				return errors.New("the session has no frames yet")
-			}
-			return su.copyItem(tl.index(p.sel))
-		}},
 		{name: "pair", keys: []string{"%"}, help: "open the answer of the request, or the result of the call", do: func(string) error {
 			it, err := at()
 			if err != nil {
 				return err
 			}
-			if it.Exchange != nil {
+			switch {
+			case it.Exchange != nil:
 				return su.openItem(it)
+			case it.Event != nil:
+				return errors.New("what happens to the agent has no partner")
 			}
 			seq, err := su.pair(it.Seq)
 			if err != nil {
@@ -172,6 +169,12 @@ func (su *sessionUI) timelineView() *view {
 			return su.openFrame(seq)
 		}},
 	}
+	v.commands = append(v.commands, su.rowCommands("", func() int {
+		if tl.Len() == 0 {
+			return -1
+		}
+		return tl.index(p.sel)
+	})...)
 	return v
 }
 
@@ -218,12 +221,6 @@ func (su *sessionUI) chatView() *view {
 			}
 			return su.openItem(su.story.t.Item(c.index(p.sel)))
 		}},
-		{name: "copy", keys: []string{"y"}, bar: "copy", help: "copy what was said (OSC 52)", do: func(string) error {
-			if c.Len() == 0 {
-				return errors.New("nothing was said yet")
-			}
-			return su.copyItem(c.index(p.sel))
-		}},
 		{name: "next-turn", keys: []string{"]"}, bar: "turn", help: "next turn", do: next("turns", 1, transcript.KindPrompt)},
 		{name: "previous-turn", keys: []string{"["}, help: "turn before", do: next("turns", -1, transcript.KindPrompt)},
 		{name: "next-call", keys: []string{"c"}, bar: "call", help: "next tool call", do: next("calls", 1, transcript.KindCall)},
@@ -231,6 +228,12 @@ func (su *sessionUI) chatView() *view {
 		{name: "next-error", keys: []string{"e"}, bar: "error", help: "next error", do: next("errors", 1, transcript.KindError)},
 		{name: "previous-error", keys: []string{"E"}, help: "error before", do: next("errors", -1, transcript.KindError)},
 	}
+	v.commands = append(v.commands, su.rowCommands("copy", func() int {
+		if c.Len() == 0 {
+			return -1
+		}
+		return c.index(p.sel)
+	})...)
 	return v
 }
 
