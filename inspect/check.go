@@ -83,6 +83,7 @@ type checkOptions struct {
 	Rules   []string // of secrets
 	Environ []string // whose secrets are looked for
 	DotEnv  []byte
+	In      io.Reader // what "-" stands for
 	Out     io.Writer
 }
 
@@ -124,20 +125,28 @@ func check(ctx context.Context, o checkOptions) error {
 	return nil
 }
 
-// checkFile looks at one file. Where only secrets are looked for, it need not
+// checkFile looks at one file or stream. Where only secrets are looked for, it need not
 // be a recording.
 func checkFile(ctx context.Context, file string, o *checkOptions, found func(Finding)) error {
 	onlySecrets := len(o.Only) > 0 && !slices.ContainsFunc(o.Only, func(name string) bool { return name != "secrets" })
+	path, end, err := spool(file, o.In)
+	if err != nil {
+		return fmt.Errorf("checking %s: %w", file, err)
+	}
+	defer end()
 	if onlySecrets {
-		kind, err := fileKind(file)
+		kind, err := fileKind(path)
+		if err == nil && kind == plainFile {
+			err = checkPlain(path, file, o, found)
+		}
 		if err != nil {
 			return fmt.Errorf("checking %s: %w", file, err)
 		}
 		if kind == plainFile {
-			return checkPlain(file, o, found)
+			return nil
 		}
 	}
-	db, err := tape.Open(ctx, file)
+	db, err := tape.Open(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -220,29 +220,25 @@ func errIfDir(info os.FileInfo) error {
 	return nil
 }
 
-// checkPlain looks for secrets in a file of any kind.
-func checkPlain(path string, o *checkOptions, found func(Finding)) error {
+// checkPlain looks for secrets in a file of any kind, which is reported as name.
+func checkPlain(path, name string, o *checkOptions, found func(Finding)) error {
 	r, err := o.redactor(context.Background(), nil)
 	if err != nil {
 		return err
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("checking %s: %w", path, err)
+		return err
 	}
 	defer f.Close()
-	err = findIn(f, r, store.Err, func(offset int64, lines int, h redact.Hit) {
+	return findIn(f, r, store.Err, func(offset int64, lines int, h redact.Hit) {
 		level := LevelError
 		if !h.Sure {
 			level = LevelWarning
 		}
-		found(Finding{File: path, Line: lines + 1, Rule: "secrets/" + h.Kind, Level: level,
+		found(Finding{File: name, Line: lines + 1, Rule: "secrets/" + h.Kind, Level: level,
 			Message: fmt.Sprintf("%s at byte %d, %s long", secretName(h), offset, count(h.End-h.Start, "byte"))})
 	})
-	if err != nil {
-		return fmt.Errorf("checking %s: %w", path, err)
-	}
-	return nil
 }
 
 // placeOf returns the path of the value that the byte at offset belongs to, ""

@@ -20,8 +20,8 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE...]",
 		Short: "Check recordings: are they whole, do they keep to their protocol, do they hold secrets",
-		Long: `Check recordings, databases or text files. Without FILE, $AGENTREC_DB, or
-session.db in the working directory.
+		Long: `Check recordings, databases or text files; "-" reads one from stdin. Without
+FILE, $AGENTREC_DB, or session.db in the working directory.
 
 ` + aboutCheckers() + `
 With --only secrets FILE may be any file, so that this serves as a hook before
@@ -58,7 +58,7 @@ message, and more: how many like it are not listed.`,
 			if o.Files = args; len(args) == 0 {
 				o.Files = []string{fileArg(nil)}
 			}
-			o.Out, o.Environ = cmd.OutOrStdout(), os.Environ()
+			o.In, o.Out, o.Environ = cmd.InOrStdin(), cmd.OutOrStdout(), os.Environ()
 			if o.DotEnv, err = readDotEnv(); err != nil {
 				return err
 			}

@@ -68,6 +68,9 @@ func redactFiles(ctx context.Context, o redactOptions) error {
 // redactFile takes the secrets out of a database, a text file or any other
 // file.
 func redactFile(ctx context.Context, file string, o redactOptions, tell func(redacted)) error {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("redacting %s: it is no file that can be changed", file)
+	}
 	kind, err := fileKind(file)
 	if err != nil {
 		return fmt.Errorf("redacting %s: %w", file, err)
@@ -309,7 +312,7 @@ func redactPlain(file string, o redactOptions, tell func(redacted)) error {
 	}
 	found := false
 	look := checkOptions{Rules: o.Rules, Environ: o.Environ, DotEnv: o.DotEnv}
-	if err := checkPlain(file, &look, func(Finding) { found = true }); err != nil {
+	if err := checkPlain(file, file, &look, func(Finding) { found = true }); err != nil {
 		return err
 	}
 	if found {

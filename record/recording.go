@@ -96,7 +96,7 @@ func (r *recording) finish(hurry context.Context, exit *store.Exit, patience tim
 		err := r.follower.Complete(ctx, end)
 		r.follower.Close() // else the log of the database stays beside it
 		if err != nil {
-			r.tape.Leave()
+			err = fmt.Errorf("%w; %s", err, r.tape.Leave())
 		}
 		ended <- err
 	}()
@@ -112,8 +112,8 @@ func (r *recording) finish(hurry context.Context, exit *store.Exit, patience tim
 			// may be seen to leave only then.
 		}
 	}
-	if err != nil && !errors.Is(err, tape.ErrBehind) {
-		return fmt.Errorf("%w; the session stays on the tape %s", err, r.tape.Path())
+	if errors.Is(err, tape.ErrBehind) {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -136,6 +136,76 @@ func TestTheDatabaseIsDeletedUnderUs(t *testing.T) {
 	leftOvers(t, db)
 }
 
+// TestTheDatabaseIsReplaced by another one, while the log of the first still
+// stands beside it: what the other one holds is not touched, and the session
+// goes into it, with traffic or without.
+func TestTheDatabaseIsReplaced(t *testing.T) {
+	for _, quiet := range []bool{false, true} {
+		dir := t.TempDir()
+		db, other := filepath.Join(dir, "session.db"), filepath.Join(dir, "other.db")
+		for range 3 {
+			turn, end := interactive(t, proxied(t, other, "echo"))
+			turn(strings.Repeat("earlier ", 2000) + "\n")
+			end()
+		}
+		turn, end := interactive(t, proxied(t, db, "echo"))
+		turn("before\n")
+		for range 200 { // until the recorder has stored something
+			if s, err := os.Stat(db + "-wal"); err == nil && s.Size() > 0 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err := os.Rename(other, db); err != nil {
+			t.Fatal(err)
+		}
+		count := func() int {
+			opened, err := tape.Open(t.Context(), db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer opened.Close()
+			list, err := opened.Sessions(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list)
+		}
+		if quiet {
+			for range 500 { // it looks by itself, about once a second
+				if count() == 4 {
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		} else {
+			turn("after\n")
+		}
+		if said := end(); said != "" {
+			t.Errorf("quiet %v: stderr %q", quiet, said)
+		}
+		opened, err := tape.OpenWrite(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := opened.Sessions(t.Context())
+		if err != nil || len(list) != 4 {
+			t.Fatalf("quiet %v: %d sessions (%v), want 4", quiet, len(list), err)
+		}
+		for i, s := range list {
+			got, err := store.Verify(t.Context(), s)
+			if err != nil || got.Verdict != store.Whole {
+				t.Errorf("quiet %v: session %d: %+v (%v)", quiet, s.ID, got, err)
+			}
+			if want := "before\nafter\n"; i == 3 && !quiet && string(wire(t, s, store.In)) != want {
+				t.Errorf("recorded %q, want %q", wire(t, s, store.In), want)
+			}
+		}
+		opened.Close()
+		leftOvers(t, db)
+	}
+}
+
 // TestNoRoomOnTheDisk lets no file grow beyond a few blocks.
 func TestNoRoomOnTheDisk(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "session.db")

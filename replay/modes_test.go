@@ -65,7 +65,8 @@ func TestRecordAgainTakesLeftTapes(t *testing.T) {
 // not find the time to drain it leaves one.
 func leaveTape(t *testing.T, file string) {
 	t.Helper()
-	made, err := tape.Create(filepath.Join(t.TempDir(), filepath.Base(file)), tape.Start{Started: time.Now(), Argv: []string{"agent"}})
+	dir, base := t.TempDir(), filepath.Base(file)
+	made, err := tape.Create(filepath.Join(dir, base), tape.Start{Started: time.Now(), Argv: []string{"agent"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +75,12 @@ func leaveTape(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	made.Finish(&store.Exit{})
-	raw, err := os.ReadFile(made.Path())
+	path := filepath.Join(dir, base+"-tape-"+made.UID())
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), filepath.Base(made.Path())), raw, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), filepath.Base(path)), raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

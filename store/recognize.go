@@ -15,6 +15,9 @@ import (
 // neither. It is called before this process opens the database: closing the
 // file would drop SQLite's locks on it.
 func Recognize(path string) error {
+	if path == "" { // a variable that is not set, most likely
+		return errors.New("its name is empty")
+	}
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if link, lerr := os.Lstat(path); lerr == nil && link.Mode()&os.ModeSymlink != 0 {

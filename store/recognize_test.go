@@ -37,6 +37,9 @@ func TestRecognize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := Recognize(""); err == nil || err.Error() != "its name is empty" {
+		t.Errorf("no name: %v", err)
+	}
 	for name, c := range map[string]struct {
 		content []byte
 		want    string

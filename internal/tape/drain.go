@@ -85,7 +85,11 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 	if err := json.Unmarshal(first.data, &s); err != nil {
 		return nil, fmt.Errorf("read the start of the tape: %w", err)
 	}
-	d := &Drain{db: db, spare: mostHeld, reader: r, at: place{Offset: r.next}, first: r.next}
+	d := &Drain{db: db, spare: mostHeld, reader: r}
+	if err := d.readRoom(length); err != nil {
+		return nil, fmt.Errorf("read the start of the tape: %w", err)
+	}
+	d.at, d.first = place{Offset: r.next}, r.next
 	argv := s.Argv
 	if !s.Unredacted {
 		r, err := redact.New(redact.Options{Key: secret, Environ: s.Environ, DotEnv: s.DotEnv, Rules: s.Rules})
@@ -106,6 +110,20 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 		return nil, err
 	}
 	return d, d.choose(ctx, s)
+}
+
+// readRoom reads the record behind the start if it is the room of the end.
+func (d *Drain) readRoom(length int64) error {
+	at := d.reader.next
+	rec, err := d.reader.read(length)
+	switch {
+	case err == nil && rec.kind == kindEnd:
+		d.end = new(End)
+		return json.Unmarshal(rec.data, d.end)
+	case err != nil || rec.kind != kindRoom:
+		d.reader.seek(at) // an earlier version's, or damaged: what follows is told later
+	}
+	return nil
 }
 
 // resume goes on where an earlier drain of the tape ended.

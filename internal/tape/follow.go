@@ -35,6 +35,7 @@ type Follower struct {
 	open    func(context.Context, string) (*store.DB, error)
 	db      *store.DB
 	info    os.FileInfo // of the database file as opened
+	log     os.FileInfo // of its write-ahead log
 	drain   *Drain
 	err     error      // the last one, nil once a commit worked
 	failed  int        // commits in a row
@@ -109,8 +110,8 @@ func (f *Follower) turn(until context.Context) error {
 		case f.drain.dirty:
 			f.pause(until, time.Until(last.Add(commitEvery)))
 		default:
-			if !f.adopt(until) {
-				f.await(until)
+			if !f.adopt(until) && !f.await(until) {
+				return errReplaced
 			}
 			last = time.Now()
 		}
@@ -159,18 +160,32 @@ func (f *Follower) adopt(until context.Context) (more bool) {
 	return !f.adopted
 }
 
-// await sleeps until the tape grows.
-func (f *Follower) await(ctx context.Context) {
+// await sleeps until the tape grows and reports whether the database file is
+// still the one that was opened.
+func (f *Follower) await(ctx context.Context) bool {
 	t := f.tape
 	t.idle.Store(true)
 	if t.length.Load() > f.drain.reader.next && t.idle.CompareAndSwap(true, false) {
-		return
+		return true
 	}
-	select {
-	case <-t.wake:
-	case <-ctx.Done():
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-t.wake:
+			return true
+		case <-ctx.Done():
+			return true
+		case <-look.C:
+			if !sameFile(f.info, t.db) && t.idle.CompareAndSwap(true, false) {
+				return false
+			}
+		}
 	}
 }
+
+// errReplaced is why the tape goes into another file from now on.
+var errReplaced = errors.New("the database was deleted or replaced")
 
 // step takes records; a tape that cannot be read on is reported once and then
 // counts as drained.
@@ -193,6 +208,7 @@ func (f *Follower) ready(ctx context.Context) error {
 		return nil
 	}
 	f.Close()
+	f.dropLog()
 	db, err := f.open(ctx, f.tape.db)
 	if err != nil {
 		return err
@@ -209,6 +225,7 @@ func (f *Follower) ready(ctx context.Context) error {
 	}
 	numberEarlier(ctx, db, secret, f.tape.db, f.tape.id)
 	d, err := newDrain(ctx, db, secret, newReader(f.tape.file, f.tape.aead), f.tape.length.Load(), 0)
+	f.log, _ = os.Stat(f.tape.db + logSuffix) // by now there is one
 	if err != nil {
 		return err
 	}
@@ -220,9 +237,27 @@ func (f *Follower) ready(ctx context.Context) error {
 	return nil
 }
 
+// What SQLite puts beside a database.
+const (
+	logSuffix   = "-wal"
+	indexSuffix = "-shm"
+)
+
+// dropLog removes the write-ahead log that a database left which was deleted or
+// replaced: SQLite would write its pages into the file that is there now. All of
+// it that is ours is still on the tape.
+func (f *Follower) dropLog() {
+	path := f.tape.db
+	if f.log == nil || sameFile(f.info, path) || !sameFile(f.log, path+logSuffix) {
+		return
+	}
+	os.Remove(path + logSuffix)
+	os.Remove(path + indexSuffix)
+}
+
 func (f *Follower) commit(ctx context.Context) error {
 	if !sameFile(f.info, f.tape.db) {
-		return errors.New("the database was deleted or replaced")
+		return errReplaced
 	}
 	if err := f.drain.commit(ctx); err != nil {
 		if f.failed++; f.failed >= mostFailures {
@@ -312,7 +347,7 @@ func (f *Follower) complete(deadline context.Context, e End) error {
 		return err
 	}
 	if !sameFile(f.info, f.tape.db) {
-		return errors.New("the database was deleted or replaced")
+		return errReplaced
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 // err hold one chunk each, exactly as it was read; start, event and end hold
 // JSON. A start is always the first record. The kind exchange holds what
 // exchange.go says, since version 2. Since version 3 a long record may be filled
-// up to a block, see fill.
+// up to a block, see fill, and room holds nothing.
 const (
 	magic      = "ARTAPE\r\n"
 	version    = 3
@@ -59,8 +59,13 @@ const (
 	kindEnd   = kindStart + 2
 
 	kindExchange = kindStart + 3
-	kinds        = int(kindExchange) + 1
+	kindRoom     = kindStart + 4
+	kinds        = int(kindRoom) + 1
 )
+
+// roomSize is what the record of kind room takes, the second one since version
+// 3: where the disk is full, the end of the session takes its place.
+const roomSize = 1 << 10
 
 // errTorn is a record that the tape ends within: it was never written whole,
 // so nothing of it was forwarded.

@@ -38,7 +38,8 @@ type Tape struct {
 
 	mu    sync.Mutex // orders appends
 	end   int64
-	long  bool // the last record was nearly a block
+	room  int64 // where the record of that kind is
+	long  bool  // the last record was nearly a block
 	lanes [kinds]*lane
 
 	exchanging sync.Mutex    // orders records of exchanges
@@ -100,6 +101,8 @@ func Create(path string, s Start) (*Tape, error) {
 		return nil, err
 	}
 	head := append(fileHeader(id), t.lanes[kindStart].seal.seal(0, first, 0)...)
+	t.room = int64(len(head))
+	head = append(head, t.lanes[kindRoom].seal.seal(0, make([]byte, roomSize-recordSize-tagSize), 0)...)
 	_, err = t.file.Write(head)
 	if err == nil {
 		var owned bool
@@ -137,9 +140,6 @@ func None(s Start, err error) *Tape {
 
 // UID returns the id of the session.
 func (t *Tape) UID() string { return t.id }
-
-// Path returns the file the tape is kept in.
-func (t *Tape) Path() string { return t.path }
 
 // Now returns the time since the session's start, in whole microseconds.
 func (t *Tape) Now() time.Duration { return time.Since(t.began).Truncate(time.Microsecond) }
@@ -275,12 +275,31 @@ func (t *Tape) Finish(exit *store.Exit) End {
 	if t.dead.Swap(true) {
 		return e
 	}
-	if b, err := json.Marshal(e); err == nil {
-		if err := t.put(t.lanes[kindEnd].seal.seal(e.Time, b, 0)); err != nil {
-			t.fail(err)
-		}
+	b, err := json.Marshal(e)
+	if err == nil {
+		err = t.put(t.lanes[kindEnd].seal.seal(e.Time, b, 0))
+	}
+	if err != nil {
+		t.fail(err)
+		_ = t.useRoom(e.Time, b) // else the tape looks like that of a killed recorder
 	}
 	return e
+}
+
+// useRoom writes the end of the session where its room is: that needs no more
+// of a disk.
+func (t *Tape) useRoom(at time.Duration, end []byte) error {
+	size := recordSize + len(end) + tagSize
+	if size > roomSize {
+		return errFull
+	}
+	// What is opened for appending writes nowhere else.
+	f, err := openFile(t.path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(t.lanes[kindEnd].seal.seal(at, end, roomSize-size), t.room)
+	return errors.Join(err, f.Close())
 }
 
 func (t *Tape) count(e *End) {
@@ -349,12 +368,18 @@ func (t *Tape) Measure() {
 func (t *Tape) Discard() { t.remove() }
 
 // Leave gives the tape to whoever opens the database next, this process
-// included. It is called after Finish, when no drain reads the tape any more.
-func (t *Tape) Leave() {
+// included, and says for people where the session is now. It is called after
+// Finish, when no drain reads the tape any more.
+func (t *Tape) Leave() string {
 	t.dead.Store(true)
-	if t.file != nil {
-		t.file.Close()
+	if t.file == nil {
+		return "nothing of the session is left"
 	}
+	defer t.file.Close()
+	if info, err := t.file.Stat(); err != nil || !sameFile(info, t.path) {
+		return "its tape was deleted too, so nothing of the session is left"
+	}
+	return "the session stays on the tape " + t.path
 }
 
 // remove unlinks the tape and its key. The lock is held until then, so that no

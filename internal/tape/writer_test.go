@@ -2,10 +2,12 @@ package tape
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,7 +37,7 @@ func TestStampsAreInOrder(t *testing.T) {
 	all.Wait()
 	r := newReader(tape.file, tape.aead)
 	var last time.Duration
-	for n := -1; ; n++ { // the start is no chunk
+	for n := -2; ; n++ { // the start and the room are no chunks
 		rec, err := r.read(tape.length.Load())
 		if err == io.EOF {
 			if n != each*store.Streams {
@@ -82,8 +84,10 @@ func TestLongRecordsEndWithABlock(t *testing.T) {
 		t.Fatalf("the tape has %d bytes, want %d (%v)", len(b), length, err)
 	}
 	r := newReader(bytes.NewReader(b), tape.aead)
-	if _, err := r.read(length); err != nil {
-		t.Fatal(err)
+	for range 2 { // the start and the room
+		if _, err := r.read(length); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var bytesIn, filled int64
 	long := false
@@ -157,5 +161,38 @@ func TestAChunkAfterTheEndIsNotCounted(t *testing.T) {
 	}
 	if err := tape.Append(store.In, []byte("two\n")); err == nil {
 		t.Error("a chunk was appended behind the end")
+	}
+}
+
+// TestAnEndFindsRoom: where nothing more can be appended, the tape still tells
+// how the session ended and what of it is missing.
+func TestAnEndFindsRoom(t *testing.T) {
+	tape := create(t)
+	appendTo(t, tape, store.Out, "one\n")
+	whole := tape.file
+	var err error
+	if tape.file, err = os.Open(tape.path); err != nil { // writing fails from here on
+		t.Fatal(err)
+	}
+	if err := tape.Append(store.Out, []byte("two\n")); err == nil {
+		t.Fatal("a chunk was appended to a file that cannot be written")
+	}
+	tape.Finish(&store.Exit{Code: 3})
+	tape.file.Close()
+	tape.file = whole
+	kill(t, tape)
+	for _, open := range []func(context.Context, string) (*store.DB, error){Open, OpenWrite} {
+		db, err := open(t.Context(), tape.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		s, err := db.Find(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.State != store.Cut || !strings.Contains(s.Reason, "4 bytes were forwarded but not recorded") || s.Count() != 1 || s.Exit == nil || s.Exit.Code != 3 {
+			t.Errorf("%s: %s, %d frames, exit %v", s.State, s.Reason, s.Count(), s.Exit)
+		}
 	}
 }
