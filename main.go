@@ -133,16 +133,24 @@ func newLLM(lists ...[]*cobra.Command) *cobra.Command {
 	return llm
 }
 
-// helpFor makes "agentrec help NOSUCH" wrong usage, which cobra takes for a wish
-// to see the whole help.
+// helpFor makes "agentrec help NOSUCH" and "agentrec completion NOSUCH" wrong
+// usage, which cobra takes for a wish to see the whole help.
 func helpFor(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() == "help" {
+		switch cmd.Name() {
+		case "help":
 			cmd.Args = func(_ *cobra.Command, args []string) error {
-				_, _, err := root.Find(args)
+				_, rest, err := root.Find(args)
+				if err == nil && len(rest) > 0 {
+					err = fmt.Errorf("there is no help for %q below agentrec %s", rest[0], strings.Join(args[:len(args)-len(rest)], " "))
+				}
 				return err
 			}
+		case "completion":
+			cmd.Args = cobra.NoArgs
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,8 +47,8 @@ type deleted struct {
 
 // manage opens the database and calls fn with the sessions that are meant.
 func manage(ctx context.Context, o manageOptions, fn func(db *store.DB, list []*store.Session) error) error {
-	if _, err := os.Stat(o.DB); err != nil { // opening for writing would make one
-		return fmt.Errorf("%w: %w", store.ErrUnusable, err)
+	if err := store.Present(o.DB); err != nil {
+		return err
 	}
 	db, err := tape.OpenWrite(ctx, o.DB)
 	if err != nil {

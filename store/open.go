@@ -98,6 +98,13 @@ func create(path string) (string, error) {
 	return resolve(path)
 }
 
+// Present returns an ErrUnusable when no file stands at path: Open would make
+// one.
+func Present(path string) error {
+	_, err := resolve(path)
+	return err
+}
+
 // resolve follows the links of path and sees that a file stands there. Its
 // error may wrap fs.ErrNotExist.
 func resolve(path string) (string, error) {
@@ -106,7 +113,7 @@ func resolve(path string) (string, error) {
 		real, err = filepath.Abs(real)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: there is no %s (%w)", ErrUnusable, path, fs.ErrNotExist)
+		return "", &unusable{text: "there is no " + path, cause: fs.ErrNotExist}
 	}
 	if err != nil {
 		return "", fmt.Errorf("%w: opening %s: %w", ErrUnusable, path, err)
