@@ -69,10 +69,10 @@ func prepare() {
 
 // Run starts the agent as a child of this process, stands between it and this
 // process's standard streams until it has ended, and records all of it. The
-// error is a store.Exit that tells how the agent ended, or a Failure. It does
-// not end when ctx does: the signals that people and clients send are passed on
-// to the agent, and its end is ours.
-func Run(_ context.Context, o Options) error {
+// error is a store.Exit that tells how the agent ended, or a Failure. Once the
+// agent runs, it does not end when ctx does: the signals that people and clients send
+// are passed on to the agent, and its end is ours.
+func Run(ctx context.Context, o Options) error {
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
 	}
@@ -92,6 +92,9 @@ func Run(_ context.Context, o Options) error {
 	}
 	p := &proxy{signals: catchSignals(), patience: drainAtExit}
 	defer p.signals.stop()
+	if ctx.Err() != nil { // an interrupt that came before we could pass it on
+		return store.Exit{Code: 130, Signal: "INT"}
+	}
 	if o.Patience > 0 {
 		p.patience = o.Patience
 	}
