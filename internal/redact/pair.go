@@ -2,8 +2,8 @@ package redact
 
 import "bytes"
 
-// pairValue follows {"name":"API_KEY","value":"..."} and ["X-Api-Key","..."]
-// from behind the comma; -1 when it is neither.
+// pairValue follows {"name":"API_KEY","value":"..."}, ["X-Api-Key","..."] and
+// ["--api-key","..."] from behind the comma; -1 when it is none of them.
 func (s *search) pairValue(text []byte, i int, w *rule) int {
 	i = blank(text, i)
 	q := quoteAt(text, i)
@@ -17,7 +17,11 @@ func (s *search) pairValue(text []byte, i int, w *rule) int {
 			}
 		}
 	}
-	w.how = weak
+	if !w.listed {
+		w.how = weak
+	} else if next := i + q.len; next < len(text) && text[next] == '-' {
+		return -1 // another flag: this one has no value
+	}
 	return i
 }
 

@@ -30,6 +30,9 @@ func (s *search) named(v *view, start, end int, quotedOnly bool) {
 	if q.char == 0 && quotedOnly {
 		return
 	}
+	before := text[max(from-1, 0)]
+	whole := from > 0 && before == q.char
+	listed := from > 0 && from < len(text) && text[from] == '-' && (whole || q.char == 0 && quoteAt(text, from-1).char != 0)
 	if q.char != 0 {
 		// The value ends at a quote like this one. That is told apart from a
 		// quote inside the value where both stand undecoded.
@@ -54,7 +57,7 @@ func (s *search) named(v *view, start, end int, quotedOnly bool) {
 		}
 	}
 	flag := q.char == 0 && bytes.HasPrefix(text[from:end], []byte("--"))
-	s.value(v, i, rule{kind: kind, how: how, name: q, flag: flag, several: several, whole: from > 0 && text[from-1] == q.char,
+	s.value(v, i, rule{kind: kind, how: how, name: q, flag: flag, several: several, whole: whole, listed: listed, edge: before,
 		variable: q.char == 0 && upperCase(text, from, end)})
 }
 
@@ -64,6 +67,9 @@ type rule struct {
 	how      strength
 	name     quote
 	flag     bool // --name VALUE
+	listed   bool // "--name" in a list of arguments
+	edge     byte // the quote before it
+	joined   bool // "--name=VALUE" there
 	variable bool // NAME=VALUE, in capitals
 	whole    bool // nothing stands before the name in its quotes
 	several  bool // the name is a plural: the value is a list or an object
@@ -140,6 +146,7 @@ func (s *search) value(v *view, i int, w rule) {
 		return
 	case text[i] == ':' || text[i] == '=':
 		tight := text[i] == '=' && i == named
+		w.joined = tight && w.listed && w.how == strong
 		i++
 		if i < len(text) && (text[i] == '=' || text[i] == '>') {
 			if text[i] == '=' {
@@ -256,6 +263,9 @@ func (s *search) secret(v *view, from, end int, w rule, q quote) {
 			return
 		}
 	}
+	if w.listed && bytes.IndexByte(trimmed, ' ') >= 0 && !digit(trimmed) { // what the flag is for
+		return
+	}
 	if w.how == weak && !plausible(trimmed, 16) || placeholder(trimmed) {
 		return
 	}
@@ -332,6 +342,10 @@ func (s *search) bare(v *view, i int, w rule) {
 		if bytes.IndexByte(value, '=') < 0 {
 			return
 		}
+	case w.joined:
+		if placeholder(value) {
+			return
+		}
 	case w.how == strong && w.variable:
 		if len(value) < 4 || placeholder(value) || value[0] == '(' {
 			return
@@ -352,7 +366,7 @@ func (s *search) bare(v *view, i int, w rule) {
 	s.add(v, i, end, w.kind, 0)
 	if len(s.hits) > n {
 		s.hits[n].weak = w.how == weak
-		s.hits[n].named = w.how == strong && w.variable || plausible(value, 16)
+		s.hits[n].named = w.joined || w.how == strong && w.variable || plausible(value, 16)
 	}
 	s.nameEnd = max(s.nameEnd, end)
 }
@@ -365,6 +379,8 @@ func ends(text []byte, i int, w rule) bool {
 		return true
 	case w.kind == "cookie":
 		return c == '\'' || c == '`'
+	case w.joined:
+		return c == w.edge || c == '\\' && quoteAt(text, i).char != 0
 	case c <= ' ' || c == '\'' || c == '`' || c == '<' && tokenLen(text[i:]) > 0:
 		return true
 	case c == '\\':
