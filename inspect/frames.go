@@ -10,6 +10,15 @@ import (
 // frameLine is a frame in a list: seq, time, stream, label, size and the
 // beginning of its bytes. raw may be the first bytes of a giant.
 func frameLine(f store.Frame, r dialect.Reading, raw []byte, room int) line {
+	label, t := labelOf(f, r)
+	l := line{}.add(toneDim, fmt.Sprintf("%6d %9s ", f.Seq, clock(f.Time))).
+		pad(t, f.Stream.String(), 4).pad(t, label, labelWidth(room)).
+		add(toneDim, fmt.Sprintf(" %7s ", size(f.Size)))
+	return l.add(tonePlain, visibleCut(string(raw), room))
+}
+
+// labelOf is what a frame is called in a list, and its tone.
+func labelOf(f store.Frame, r dialect.Reading) (string, tone) {
 	label := r.Label
 	switch {
 	case f.Size > store.MaxRaw:
@@ -30,10 +39,7 @@ func frameLine(f store.Frame, r dialect.Reading, raw []byte, room int) line {
 	case f.Stream == store.Out:
 		t = toneOut
 	}
-	l := line{}.add(toneDim, fmt.Sprintf("%6d %9s ", f.Seq, clock(f.Time))).
-		pad(t, f.Stream.String(), 4).pad(t, label, labelWidth(room)).
-		add(toneDim, fmt.Sprintf(" %7s ", size(f.Size)))
-	return l.add(tonePlain, visibleCut(string(raw), room))
+	return label, t
 }
 
 // labelWidth is how wide labels are in a list of so many columns.

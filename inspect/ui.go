@@ -157,8 +157,11 @@ func (u *ui) top() *view {
 	return u.views[len(u.views)-1]
 }
 
-// push shows v over the views before it.
+// push shows v over the views before it. What was searched for is marked in it.
 func (u *ui) push(v *view) {
+	if len(u.views) > 0 && v.name != "help" && v.pane.find == "" {
+		v.pane.find = marked(u.sought)
+	}
 	u.views = append(u.views, v)
 	if v.pane.open == nil {
 		v.pane.open = func() { u.press("Enter") }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -17,18 +19,40 @@ const maxEverywhere = 2000
 // placeRows are frames of several sessions.
 type placeRows struct{ list []place }
 
-// place is a frame or an exchange of a session, with its row.
+// place is a frame or an exchange of a session, with what its row says.
 type place struct {
 	session *store.Session
 	spot
-	row line
+	name string // of the frame or exchange
+	tone tone
+	text string // around the hit, or the beginning
+	at   int    // where the hit begins in it
 }
 
 // Len returns the number of places.
 func (r *placeRows) Len() int { return len(r.list) }
 
-// Item returns the row of a place.
-func (r *placeRows) Item(i, _ int) []line { return []line{r.list[i].row} }
+// Item returns the row of a place: as much of the text as shows the hit.
+func (r *placeRows) Item(i, width int) []line {
+	p := &r.list[i]
+	number, names := fmt.Sprintf("%d", p.seq), 20
+	if p.exchange > 0 {
+		number = fmt.Sprintf("e%d", p.exchange)
+	}
+	if width < 80 {
+		names = 12
+	}
+	l := line{}.pad(toneStrong, fmt.Sprintf("%3d %s", p.session.ID, visibleCut(p.session.Name, 12)), 16).
+		add(toneDim, fmt.Sprintf(" %6s ", number)).pad(p.tone, p.name, names).add(tonePlain, " ")
+	text := p.text
+	if cut := p.at - max(width-names-25, 0)/3; cut > 0 {
+		for cut < p.at && !utf8.RuneStart(text[cut]) {
+			cut++
+		}
+		text = "…" + text[cut:]
+	}
+	return []line{l.add(tonePlain, visibleCut(oneLine(text), maxRow))}
+}
 
 // searchEverywhere lists the frames and exchanges of all sessions that expr matches, the
 // newest session first, as they are found.
@@ -127,26 +151,70 @@ func (u *ui) hitsIn(ctx context.Context, s *store.Session, expr string, progress
 	if err != nil {
 		return nil, err
 	}
-	w := newWindow(s, d)
-	head := line{}.pad(toneStrong, fmt.Sprintf("%3d %s", s.ID, visibleCut(s.Name, 16)), 20)
+	find := soughtText(expr)
 	var out []place
 	for _, seq := range seqs {
-		row, err := w.row(ctx, seq)
+		f, err := s.Frame(ctx, seq)
+		if err != nil {
+			return out, fmt.Errorf("reading frame %d: %w", seq, err)
+		}
+		raw, err := headOf(ctx, s, f)
 		if err != nil {
 			return out, err
 		}
-		out = append(out, place{s, spot{seq: seq}, join(head, frameLine(row.Frame, row.Reading, []byte(row.Begin), maxRow))})
+		r := d.Read(f.Stream, f.Raw)
+		p := place{session: s, spot: spot{seq: seq}}
+		p.name, p.tone = labelOf(f, r)
+		p.name = strings.Clone(p.name)
+		p.text, p.at = excerpt(find, r.Text, string(raw))
+		out = append(out, p)
 	}
 	for _, at := range exchanges {
 		full, err := s.Exchange(ctx, at.exchange)
 		if err != nil {
 			return out, fmt.Errorf("reading exchange %d: %w", at.exchange, err)
 		}
-		front := line{}.add(toneDim, fmt.Sprintf("%6s %9s ", fmt.Sprintf("e%d", at.exchange), clock(full.Time)))
-		out = append(out, place{s, at, join(head, front, exchangeRow(wholeExchange(&full), maxRow))})
+		x := wholeExchange(&full)
+		p := place{session: s, spot: at}
+		p.name, p.tone = x.outcome()
+		p.name += " " + x.Told.Model
+		p.text, p.at = excerpt(find, exchangeSummary(x), string(allOf(&full, &x.Told)))
+		out = append(out, p)
 	}
 	return out, nil
 }
 
-// join puts lines behind each other into a new one.
-func join(lines ...line) line { return slices.Concat(lines...) }
+// soughtText returns what finds the text that an expression looks for, nil when
+// it is about something else, or about several things.
+func soughtText(expr string) *pattern {
+	text, isRegexp, ignoreCase := expr, false, true
+	switch n := len(expr); {
+	case n > 2 && expr[0] == '"' && strings.IndexByte(expr[1:], '"') == n-2:
+		text, ignoreCase = expr[1:n-1], false
+	case n > 2 && expr[0] == '/' && strings.LastIndexByte(expr, '/') > 0:
+		end := strings.LastIndexByte(expr, '/')
+		text, isRegexp, ignoreCase = expr[1:end], true, expr[end+1:] == "i"
+	case strings.ContainsAny(expr, `"=<>~:#()/`):
+		return nil
+	}
+	p, err := newPattern(text, isRegexp, ignoreCase)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// excerpt is what stands around what was sought and where in it that is, in the
+// first of the texts that has it; or else the beginning of the last.
+func excerpt(find *pattern, texts ...string) (string, int) {
+	for _, text := range texts {
+		if find == nil {
+			break
+		}
+		if in, at := find.find([]byte(text)); at != nil {
+			around, start, _ := surroundings(in, at)
+			return around, start
+		}
+	}
+	return strings.Clone(transcript.Clip(texts[len(texts)-1], 4*maxRow)), 0
+}

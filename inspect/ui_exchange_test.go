@@ -164,7 +164,7 @@ func TestSearchExchangesEverywhere(t *testing.T) {
 	d := drive(t, path, 120, 24)
 	d.settle()
 	d.keys("/").types("slow down").settle()
-	d.wants("slow down in all sessions", "1 hit", "1 told", "e3", "429 rate_limit_error: Slow down")
+	d.wants("slow down in all sessions", "1 hit", "1 told", "e3", "429 gpt-5", "rate_limit_error: Slow down")
 	d.keys("Enter").settle()
 	d.wants("told", "timeline", "11/17").keys("Enter").wants("e3 POST")
 }

@@ -111,3 +111,32 @@ func TestLongLinesAreRead(t *testing.T) {
 		t.Errorf("the pager got %d bytes", len(paged))
 	}
 }
+
+// A list of hits shows what was hit, wherever in its frame that stands.
+func TestHitsShowWhatWasHit(t *testing.T) {
+	far := `{"type":"run","session_id":"demo","query":"` + strings.Repeat("so many words ", 200) + `the Needle in it"}`
+	path := record(t, "first", append(slices.Clone(phiSteps), step{store.In, far}))
+	recordInto(t, path, "second", phiSteps[:1])
+	d := drive(t, path, 80, 24)
+	d.settle()
+	for _, expr := range []string{"needle", `"Needle in"`, "/the ne+dle/i"} {
+		d.keys("/").types(expr).settle()
+		d.wants("1 hit", "14 run", "words the Needle in it").keys("Esc")
+	}
+	d.keys("/").types("label = run").settle()
+	d.wants("3 hits", `4 run                  {"type":"run"`).keys("Esc")
+	// What cannot be read does not take the place of what was searched for.
+	d.keys("Enter").settle()
+	d.keys("Esc", "j", "Enter").settle()
+	d.keys("/").types("oslo").settle()
+	d.keys("/").types("label =")
+	d.keys("n").settle()
+	d.wants("hit ")
+	if d.sought != "oslo" {
+		t.Errorf("searches for %q", d.sought)
+	}
+	d.keys("Enter")
+	if d.top().name != "frame" || d.top().pane.find != "oslo" {
+		t.Errorf("%s marks %q", d.top().name, d.top().pane.find)
+	}
+}

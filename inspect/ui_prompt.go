@@ -151,11 +151,17 @@ func (u *ui) typeSearch(arg string, back bool) error {
 
 func (u *ui) searchFor(text string, back bool) error {
 	v := u.top()
+	sought, find := u.sought, v.pane.find
 	u.sought, v.pane.find = text, marked(text)
 	if text == "" {
 		return nil
 	}
-	return v.search(text, back)
+	err := v.search(text, back)
+	var wrong *transcript.FilterError
+	if errors.As(err, &wrong) { // what was searched for before still is
+		u.sought, v.pane.find = sought, find
+	}
+	return err
 }
 
 // marked is what to mark on the screen for a search.

@@ -208,7 +208,7 @@ func TestSearchEverywhere(t *testing.T) {
 	d := drive(t, path, 120, 24)
 	d.settle()
 	d.keys("/").types("hello").settle()
-	d.wants("hello in all sessions", "6 hits", "2 second", "1 first")
+	d.wants("hello in all sessions", "6 hits", "2 second", "1 first", "run                  Say hello", "event.textDelta      Hello,")
 	d.keys("G", "Enter").settle()
 	d.wants("1 first", "timeline").keys("Esc", "Esc").wants("2 sessions")
 	d.keys("/").types("label =").settle()
