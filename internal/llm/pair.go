@@ -85,7 +85,7 @@ type pairing struct {
 	matcher *matcher
 	list    []store.Exchange // of b
 	partner []*entry         // of each, nil for none
-	exact   []bool           // it asks the same
+	differs []*diff          // how it asks something else, nil where it asks the same
 	told    map[key]int64    // changes by the exchange of a that had them first
 }
 
@@ -97,7 +97,7 @@ func newPairing(a, b *store.Session, as, bs []store.Exchange, ignore dialect.Pat
 	live.paths, live.marks = recorded.paths, recorded.marks
 	return &pairing{
 		matcher: newMatcher(as, recorded, live, func() time.Time { return b.Started }), list: bs,
-		partner: make([]*entry, len(bs)), exact: make([]bool, len(bs)), told: map[key]int64{},
+		partner: make([]*entry, len(bs)), differs: make([]*diff, len(bs)), told: map[key]int64{},
 	}
 }
 
@@ -167,9 +167,11 @@ func (p *pairing) find(i int, near bool) {
 		p.read(l, live, i)
 		f, ok = m.byTier(l, live)
 	}
-	p.exact[i] = ok
 	if !ok && near {
-		f.entry = m.nearest(l, live, true)
+		if f.entry = m.nearest(l, live, true); f.entry != nil {
+			d := compare(m.request(f.entry), live.request)
+			p.differs[i] = &d
+		}
 	}
 	if p.partner[i] = f.entry; f.entry == nil {
 		return
@@ -202,13 +204,10 @@ func (p *pairing) pair(i int) Pair {
 		return Pair{B: x.Number, Name: exchangeName(&entry{x: x, url: urlOf(x)})}
 	}
 	out := Pair{A: e.x.Number, B: x.Number, Name: exchangeName(e)}
-	if !p.exact[i] {
-		live := p.request(i)
-		p.read(e.lane, live, i)
-		d := compare(p.matcher.request(e), live.request)
+	if d := p.differs[i]; d != nil {
 		out.Message, out.Role = d.message, d.role
 		if out.Follows = p.follows(d.changes, e.x.Number); out.Follows == 0 {
-			out.add("request", &d)
+			out.add("request", d)
 		}
 	}
 	d := diff{}
