@@ -303,3 +303,28 @@ func TestStatsOfModels(t *testing.T) {
 	}
 	golden(t, "stats.txt", b.String())
 }
+
+// TestFindingsOfManyBytes: exchanges that take long to look through are not unless
+// that was asked for; then what was found is told.
+func TestFindingsOfManyBytes(t *testing.T) {
+	ownCache(t)
+	l, err := openLook(t.Context(), recordTold(t, phiSteps, phiExchanges()), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	few, err := findingCount(t.Context(), l)
+	if err != nil || few < 1 {
+		t.Fatalf("%d findings, %v", few, err)
+	}
+	l.Session.ExchangedBytes = mostUnasked + 1
+	if n, err := findingCount(t.Context(), l); err != nil || n != -1 {
+		t.Errorf("%d findings, %v", n, err)
+	}
+	if _, err := findingsOf(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := findingCount(t.Context(), l); err != nil || n != few {
+		t.Errorf("%d findings of %d, %v", n, few, err)
+	}
+}

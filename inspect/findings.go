@@ -39,11 +39,22 @@ func findingsOf(ctx context.Context, l *look) ([]Finding, error) {
 // checked unasked where findings are only mentioned: nothing of it can be kept.
 const checkedAtOnce = 20_000
 
+// mostUnasked is up to how many bytes of exchanges are looked through unasked,
+// about a second's work.
+const mostUnasked = 64 << 20
+
 // findingCount is how many findings the outcome of a session speaks of, -1 when
 // nobody looked.
 func findingCount(ctx context.Context, l *look) (int, error) {
 	if l.Session.State == store.Recording && l.Session.Count() > checkedAtOnce {
 		return -1, nil
+	}
+	if l.Session.ExchangedBytes > mostUnasked {
+		list, known := keptFindings(l)
+		if !known {
+			return -1, nil
+		}
+		return findingsIn(list), nil
 	}
 	list, err := findingsOf(ctx, l)
 	return findingsIn(list), err
