@@ -25,6 +25,7 @@ var layer = map[string]int{
 	"agentrec/internal/dialect":    5,
 	"agentrec/internal/child":      5,
 	"agentrec/internal/printable":  6,
+	"agentrec/internal/address":    6,
 	"agentrec/store":               6,
 	"agentrec/migrations":          7,
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"agentrec/internal/address"
 	"agentrec/internal/dialect"
 	"agentrec/internal/redact"
 	"agentrec/store"
@@ -118,10 +119,10 @@ func (o *Options) checkAgent() error {
 	case o.LLM != "":
 		return errors.New("with --listen and --connect the agent runs already: for --llm give its CMD, or see agentrec llm record")
 	}
-	if err := checkAddress("listen", o.Listen); err != nil {
+	if err := address.Check("listen", o.Listen); err != nil {
 		return err
 	}
-	return checkAddress("connect", o.Connect)
+	return address.Check("connect", o.Connect)
 }
 
 // check refuses a database, a dialect or a rule that cannot be used, and makes

@@ -91,6 +91,3 @@ func hungUp(f fd) bool {
 	n, err := unix.Poll(p, 0)
 	return err == nil && n > 0 && p[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0
 }
-
-// refused reports whether err says that nobody listens.
-func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 
+	"agentrec/internal/address"
 	"agentrec/internal/llm"
 	"agentrec/store"
 )
@@ -64,8 +65,8 @@ func listenAt(addr string) string {
 	if addr == "" {
 		return ""
 	}
-	_, address := split(addr)
-	return address
+	_, where := address.Split(addr)
+	return where
 }
 
 // checkUpstream refuses what is no URL of a server.
@@ -80,11 +81,11 @@ func (o *Options) checkUpstream() error {
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("--upstream takes scheme, host and path only: --upstream " + u.Scheme + "://" + u.Host + u.EscapedPath())
 	}
-	if network, _ := split(o.Listen); network != "tcp" {
+	if network, _ := address.Split(o.Listen); network != "tcp" {
 		return errors.New("--listen takes HOST:PORT, or :PORT for this machine only")
 	}
 	if o.Listen != "" {
-		return checkAddress("listen", o.Listen)
+		return address.Check("listen", o.Listen)
 	}
 	return nil
 }

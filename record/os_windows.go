@@ -7,8 +7,6 @@ import (
 	"syscall"
 
 	"agentrec/internal/child"
-
-	"golang.org/x/sys/windows"
 )
 
 // What Windows does differently: a signal cannot be sent to another process
@@ -69,6 +67,3 @@ func asksToEnd(os.Signal) bool { return true }
 func passOn(os.Signal) (string, bool) { return "", false }
 
 func survivesParent() bool { return true }
-
-// refused reports whether err says that nobody listens.
-func refused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }

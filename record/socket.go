@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"agentrec/internal/address"
 	"agentrec/internal/tape"
 	"agentrec/store"
 )
@@ -40,11 +40,11 @@ func Listen(ctx context.Context, o Options) error {
 	if err := usable(o.DB); err != nil {
 		return err
 	}
-	l, err := listen(o.Listen)
+	l, err := address.Listen(ctx, o.Listen)
 	if err != nil {
 		return Failure{Status: statusOwn, Err: err}
 	}
-	fmt.Fprintf(o.Stderr, "agentrec: listening on %s for the agent at %s\n", name(l.Addr()), o.Connect)
+	fmt.Fprintf(o.Stderr, "agentrec: listening on %s for the agent at %s\n", address.Name(l.Addr()), o.Connect)
 	return o.accept(ctx, l)
 }
 
@@ -91,8 +91,8 @@ func (o *Options) accept(ctx context.Context, l net.Listener) error {
 // serve records one connection until both sides have ended it.
 func (o *Options) serve(ctx context.Context, client net.Conn) error {
 	defer client.Close()
-	network, address := split(o.Connect)
-	agent, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	network, where := address.Split(o.Connect)
+	agent, err := (&net.Dialer{}).DialContext(ctx, network, where)
 	if err != nil {
 		return fmt.Errorf("connect to the agent: %w", err)
 	}
@@ -109,7 +109,7 @@ func (o *Options) serve(ctx context.Context, client net.Conn) error {
 	if err != nil {
 		return err
 	}
-	r.tape.Event(store.Event{Kind: store.EventStart, Detail: "connection from " + name(client.RemoteAddr())})
+	r.tape.Event(store.Event{Kind: store.EventStart, Detail: "connection from " + address.Name(client.RemoteAddr())})
 	stop := context.AfterFunc(ctx, func() { client.Close(); agent.Close() })
 	defer stop()
 	r.follow()
@@ -231,61 +231,4 @@ func closeRead(c net.Conn) {
 		return
 	}
 	c.Close()
-}
-
-// split reads an address as flags write it: unix:PATH, HOST:PORT, or :PORT for
-// this machine only.
-func split(addr string) (network, address string) {
-	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
-		return "unix", path
-	}
-	if strings.HasPrefix(addr, ":") {
-		addr = "127.0.0.1" + addr
-	}
-	return "tcp", addr
-}
-
-// name writes an address as flags do.
-func name(a net.Addr) string {
-	if a.Network() == "unix" {
-		return "unix:" + a.String()
-	}
-	return a.String()
-}
-
-// listen opens the listener. A Unix socket that refuses connections is what a
-// killed process left, and makes room.
-func listen(addr string) (net.Listener, error) {
-	network, address := split(addr)
-	l, err := net.Listen(network, address)
-	if err == nil || network != "unix" {
-		return l, err
-	}
-	if info, serr := os.Lstat(address); serr != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil, err
-	}
-	c, derr := net.Dial(network, address)
-	if derr == nil {
-		c.Close()
-	}
-	if !refused(derr) || os.Remove(address) != nil {
-		return nil, err
-	}
-	return net.Listen(network, address)
-}
-
-// checkAddress refuses what is no address for a flag.
-func checkAddress(flag, addr string) error {
-	network, address := split(addr)
-	if network == "unix" && address != "" {
-		return nil
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil || port == "" {
-		return fmt.Errorf("--%s %s: write HOST:PORT, :PORT for this machine only, or unix:PATH", flag, addr)
-	}
-	return nil
 }

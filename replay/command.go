@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"agentrec/internal/address"
 	"agentrec/internal/dialect"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ func Commands(with With) []*cobra.Command {
 
 func replayCommand(record Recorder) *cobra.Command {
 	var o Options
-	var match, pace, mode, address string
+	var match, pace, mode, where string
 	var explain, asJSON bool
 	var faults []string
 	cmd := &cobra.Command{
@@ -107,8 +108,13 @@ diverged and 4 when FILE cannot be played.`,
 			if explain && o.Session == AnySession {
 				return fmt.Errorf("--explain plays to no client that could choose; name one session with --session")
 			}
-			if o.Client != "" && (o.Session != AnySession || address != "") {
+			if o.Client != "" && (o.Session != AnySession || where != "") {
 				return fmt.Errorf("--client tells apart who shares out the sessions with --session any, on stdio")
+			}
+			if where != "" {
+				if err := address.Check("listen", where); err != nil {
+					return err
+				}
 			}
 			if asJSON && !explain {
 				return fmt.Errorf("--json goes with --explain; the verdict of a replay goes to --report FILE.json")
@@ -131,8 +137,8 @@ diverged and 4 when FILE cannot be played.`,
 			defer stop()
 			o.Signals = signals
 			o.Stdin, o.Stdout, o.Stderr = os.Stdin, os.Stdout, os.Stderr
-			if address != "" { // each connection is a client of its own
-				return Listen(cmd.Context(), o, address)
+			if where != "" { // each connection is a client of its own
+				return Listen(cmd.Context(), o, where)
 			}
 			if o.Session == AnySession {
 				o.claims = claims(o.File, o.Client)
@@ -163,7 +169,7 @@ diverged and 4 when FILE cannot be played.`,
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of what faults choose at random")
 	f.BoolVar(&explain, "explain", false, "print what each frame waits for, binds and leaves open, and play nothing")
 	f.BoolVar(&asJSON, "json", false, "with --explain: one JSON object a line")
-	f.StringVar(&address, "listen", "", "HOST:PORT or unix:PATH: play to every client that connects there, until a signal")
+	f.StringVar(&where, "listen", "", "HOST:PORT or unix:PATH: play to every client that connects there, until a signal")
 	f.StringVar(&mode, "record", "once", "with CMD: once records a missing FILE, always, never")
 	return cmd
 }

@@ -109,6 +109,17 @@ func oneLane(t *testing.T) iter.Seq2[string, []string] {
 			}
 			return !d.OneLane() || yield(dialectName+" "+name, lines)
 		}
+		far := []string{
+			`in {"type":"run","query":"q"}`,
+			`out {"type":"tool_call","seq":5,"call_id":"c","name":"n","args":{}}`,
+			`out {"type":"event","seq":6,"runtimeEventType":"textDelta","text":"a"}`,
+			`in {"type":"tool_result","call_id":"c","summary":"s"}`,
+			`out {"type":"event","seq":5,"runtimeEventType":"toolCallStarted","tool_name":"n","args_json":"{}"}`,
+			`out {"type":"done","seq":7,"outcome":"completed"}`, `in {"type":"run","query":"r"}`, `out {"type":"done","seq":8,"outcome":"completed"}`,
+		}
+		if !give("phi", "a group whose members are far apart", far) {
+			return
+		}
 		cases, _ := filepath.Glob("testdata/cases/*.txt")
 		for _, file := range cases {
 			b, err := os.ReadFile(file)

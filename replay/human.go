@@ -57,7 +57,7 @@ func orAbsent(s string) string {
 func summary(r *Report, quiet int) string {
 	more := ""
 	if quiet > 0 {
-		more = fmt.Sprintf("agentrec: %d more frames were not sent\n", quiet)
+		more = fmt.Sprintf("agentrec: %s not sent\n", count(quiet, "more frame"))
 	}
 	what := fmt.Sprintf("%d of %d frames matched, %d of %d sent", r.In.Played, r.In.Recorded, r.Out.Played, r.Out.Recorded)
 	if n := r.Failed(); n > 0 {

@@ -5,24 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"agentrec/internal/address"
 	"agentrec/store"
 )
 
-// Listen plays the session to every client that connects to address, each with
+// Listen plays the session to every client that connects to where, each with
 // a replay of its own, until ctx ends or a signal comes. An address is
 // HOST:PORT, where an empty host is loopback, or unix:PATH. It returns
 // Divergence when one of the replays diverged.
-func Listen(ctx context.Context, o Options, address string) error {
-	l, err := listener(ctx, address)
+func Listen(ctx context.Context, o Options, where string) error {
+	l, err := address.Listen(ctx, where)
 	if err != nil {
-		return err
+		return fmt.Errorf("listening on %s: %w", where, err)
 	}
-	fmt.Fprintf(o.Stderr, "agentrec: listening on %s\n", l.Addr())
+	fmt.Fprintf(o.Stderr, "agentrec: listening on %s\n", address.Name(l.Addr()))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stopped := make(chan struct{})
@@ -87,23 +87,4 @@ func serveConn(ctx context.Context, o Options, conn net.Conn, n int) error {
 	}
 	o.connection = n
 	return Run(ctx, o)
-}
-
-func listener(ctx context.Context, address string) (net.Listener, error) {
-	network, where := "tcp", address
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, where = "unix", path
-	} else if strings.HasPrefix(address, ":") {
-		where = "127.0.0.1" + address
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, network, where)
-	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", address, err)
-	}
-	if network == "unix" {
-		if err := os.Chmod(where, 0o600); err != nil {
-			return nil, errors.Join(fmt.Errorf("listening on %s: %w", address, err), l.Close())
-		}
-	}
-	return l, nil
 }

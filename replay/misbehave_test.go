@@ -72,7 +72,7 @@ var misdeeds = []misdeed{
 	{"cancel left out", omit(18), Stalled, "never sent session/cancel (frame 53)"},
 	{"cancel of another request", says(22, `"requestId":9`, `"requestId":8`), Different, "$/cancel_request differs from frame 60"},
 	{"early exit", func(s []string) []string { clear(s[6:]); return s }, Unsent, "did not send session/prompt (frame 24)"},
-	{"no JSON", says(15, `{`, `{{`), Extra, "text is not in the recording"},
+	{"no JSON", says(15, `{`, `{{`), Extra, "a line that is no JSON is not in the recording"},
 }
 
 // misbehave plays a recording to a client that sends other frames in the places

@@ -114,7 +114,7 @@ func (v *verdict) differs(e *engine, i int32, raw []byte, r *dialect.Reading, d 
 	seq := int64(e.s.items[i].seq)
 	v.diverged(Entry{
 		Kind: Different, Seq: seq, Live: e.frames, Label: r.Label, Differences: e.hide(raw, d), Accept: accepts(d),
-		Message: fmt.Sprintf("%s differs from frame %d", r.Label, seq),
+		Message: fmt.Sprintf("%s differs from frame %d", called(r), seq),
 	})
 }
 
@@ -125,7 +125,7 @@ func (v *verdict) inexact(e *engine, i int32, raw []byte, r *dialect.Reading, f 
 	seq := int64(e.s.items[i].seq)
 	v.noted(Entry{
 		Kind: Inexact, Seq: seq, Live: e.frames, Label: r.Label, Differences: e.hide(raw, f.differences),
-		Message: fmt.Sprintf("%s was accepted for frame %d by %s only", r.Label, seq, f.level),
+		Message: fmt.Sprintf("%s was accepted for frame %d by %s only", called(r), seq, f.level),
 	})
 }
 
@@ -134,7 +134,7 @@ func (v *verdict) early(e *engine, i int32, r *dialect.Reading) {
 }
 
 func (v *verdict) note(e *engine, kind, message string, r *dialect.Reading) {
-	v.noted(Entry{Kind: kind, Live: e.frames, Label: r.Label, Message: r.Label + ": " + message})
+	v.noted(Entry{Kind: kind, Live: e.frames, Label: r.Label, Message: called(r) + ": " + message})
 }
 
 // refused notes a request that nothing recorded fits and returns the message
@@ -146,7 +146,7 @@ func (v *verdict) refused(e *engine, nearest int32, raw []byte, r *dialect.Readi
 	case nearest != 0:
 		n.Nearest = int64(e.s.items[nearest].seq)
 		n.Differences, n.Accept = e.hide(raw, d), accepts(d)
-		n.Message = fmt.Sprintf("%s is not in the recording; the nearest is frame %d", r.Label, n.Nearest)
+		n.Message = fmt.Sprintf("%s is not in the recording; the nearest is frame %d", called(r), n.Nearest)
 		if len(d) > 0 {
 			n.Message += ", which differs at " + place(d[0].Path)
 		}
@@ -156,7 +156,7 @@ func (v *verdict) refused(e *engine, nearest int32, raw []byte, r *dialect.Readi
 			n.Accept = "--lookup --exhausted last"
 		}
 	default:
-		n.Message = r.Label + " is not in the recording"
+		n.Message = called(r) + " is not in the recording"
 		if next := e.expected(); next != 0 {
 			n.Nearest = int64(e.s.items[next].seq)
 			n.Message += fmt.Sprintf("; it expects %s (frame %d) next", e.labelOf(next), n.Nearest)
@@ -170,18 +170,20 @@ func (v *verdict) extra(e *engine, raw []byte, r *dialect.Reading) {
 	total := e.recordedLike(r)
 	switch {
 	case total > 0 && r.Role == dialect.Response && r.ID != "":
-		n.Message = fmt.Sprintf("%s answers id %.60s, which no open request of the agent has", r.Label, r.ID)
+		n.Message = fmt.Sprintf("%s answers id %.60s, which no open request of the agent has", called(r), r.ID)
 	case total > 0:
 		n.Message, n.Nearest = e.onceMore(r, total)
 	default:
-		n.Message = r.Label + " is not in the recording"
+		n.Message = called(r) + " is not in the recording"
 	}
-	n.Differences = e.hide(raw, []transcript.Difference{{Live: string(raw)}})
+	if len(raw) > 0 {
+		n.Differences = e.hide(raw, []transcript.Difference{{Live: string(raw)}})
+	}
 	v.diverged(n)
 }
 
 func (v *verdict) stalled(e *engine, cause int32) {
-	n := Entry{Kind: Stalled, Seq: int64(e.s.items[cause].seq), Label: e.labelOf(cause)}
+	n := Entry{Kind: Stalled, Seq: int64(e.s.items[cause].seq), Label: e.rawLabel(cause)}
 	holds := e.holds(cause)
 	n.Holds = e.seqs(holds)
 	n.Message = fmt.Sprintf("the client never sent %s%s; it last received %s", e.labelOf(cause), at(n.Seq), e.nameOut(e.last))
@@ -224,7 +226,7 @@ func (v *verdict) close(e *engine, gone bool) {
 		}
 		holds := e.holds(in.item)
 		n := Entry{Kind: Unsent, Seq: int64(e.s.items[in.item].seq), Label: e.s.labels[in.label], Holds: e.seqs(holds)}
-		n.Message = fmt.Sprintf("the client did not send %s (frame %d)", n.Label, n.Seq)
+		n.Message = fmt.Sprintf("the client did not send %s (frame %d)", e.labelOf(in.item), n.Seq)
 		if len(holds) > 0 {
 			n.Message += "; waiting for it: " + e.nameAll(holds)
 		}
@@ -287,10 +289,13 @@ func (e *engine) nameOut(i int32) string {
 		return fmt.Sprintf("the response to %s (frame %d)", e.labelOf(it.pair), it.seq)
 	}
 	r := e.s.dialect.Read(store.Out, e.fetch(i))
-	return fmt.Sprintf("%s (frame %d)", r.Label, it.seq)
+	return fmt.Sprintf("%s (frame %d)", called(&r), it.seq)
 }
 
-func (e *engine) labelOf(i int32) string {
+// labelOf names an in frame, or an event, for people.
+func (e *engine) labelOf(i int32) string { return dialect.Spoken(e.rawLabel(i), e.s.items[i].role) }
+
+func (e *engine) rawLabel(i int32) string {
 	it := &e.s.items[i]
 	if it.flags&fEvent != 0 {
 		if ev := e.s.events[i]; ev.Kind == store.EventSignal {
@@ -300,6 +305,8 @@ func (e *engine) labelOf(i int32) string {
 	}
 	return e.s.labels[e.s.ins[it.need].label]
 }
+
+func called(r *dialect.Reading) string { return dialect.Spoken(r.Label, r.Role) }
 
 // expected returns the first recorded in frame that has not been sent.
 func (e *engine) expected() int32 {
@@ -326,9 +333,9 @@ func (e *engine) onceMore(r *dialect.Reading, total int) (message string, other 
 	pool := e.pools[poolKey{r.Role, r.Label}]
 	if i := pool.next(0, int32(len(pool.items)), e.done); i != 0 && e.lookup == nil {
 		other = int64(e.s.items[i].seq)
-		return fmt.Sprintf("%s names the conversation %.60q, of which the recording holds no such frame that has not been sent; frame %d is of another", r.Label, conversation(r), other), other
+		return fmt.Sprintf("%s names the conversation %.60q, of which the recording holds no such frame that has not been sent; frame %d is of another", called(r), conversation(r), other), other
 	}
-	return fmt.Sprintf("%s was recorded %s and has now been sent once more", r.Label, times(total)), 0
+	return fmt.Sprintf("%s was recorded %s and has now been sent once more", called(r), times(total)), 0
 }
 
 func times(n int) string {

@@ -43,6 +43,22 @@ func (r *Reading) Waits(stream store.Stream) string {
 	return "an act: holds back what the agent sent after it"
 }
 
+// Spoken is what people call a frame of that label and role: the label, but for
+// frames that the protocol does not know.
+func Spoken(label string, role Role) string {
+	if role == Raw {
+		switch label {
+		case labelText:
+			return "a line that is no JSON"
+		case labelEmpty:
+			return "an empty line"
+		case labelJSON:
+			return "a frame of no known kind"
+		}
+	}
+	return label
+}
+
 // Lane says in words which frames keep their order with one.
 func (d *Dialect) Lane(stream store.Stream, r *Reading) string {
 	switch {
