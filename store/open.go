@@ -53,7 +53,7 @@ func open(ctx context.Context, path, vfs string) (*DB, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	db := &DB{path: path, write: write, secret: true, unpacker: newUnpacker()}
+	db := &DB{path: path, write: write, opened: standingAt(real), secret: true, unpacker: newUnpacker()}
 	db.readers = &reading{pool: newPool(sql.OpenDB(connector(real, "ro", vfs))), real: real}
 	db.readers.pool.SetMaxOpenConns(4)
 	return db, nil

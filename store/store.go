@@ -22,9 +22,10 @@ var ErrUnusable = errors.New("recording cannot be used")
 // DB is an open recording: a database, or a text file read into a private
 // temporary one. Safe for concurrent use.
 type DB struct {
-	path     string  // as given, "" for a temporary database
-	write    *sql.DB // one connection; nil when read-only
-	secret   bool    // whether the redaction key belongs to the recording
+	path     string   // as given, "" for a temporary database
+	write    *sql.DB  // one connection; nil when read-only
+	opened   standing // of one that is open for writing
+	secret   bool     // whether the redaction key belongs to the recording
 	packer   packer
 	unpacker *unpacker
 
@@ -61,7 +62,15 @@ func (db *DB) Close() error {
 		}
 	}
 	if db.write != nil {
+		moved := db.opened.moved()
+		if moved {
+			// What fails here is not the name's new owner's to suffer.
+			db.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+		}
 		errs = append(errs, db.write.Close())
+		if moved {
+			db.opened.clear()
+		}
 	}
 	if db.over.from != nil {
 		errs = append(errs, db.over.from.Close())

@@ -35,7 +35,6 @@ type Follower struct {
 	open    func(context.Context, string) (*store.DB, error)
 	db      *store.DB
 	info    os.FileInfo // of the database file as opened
-	log     os.FileInfo // of its write-ahead log
 	drain   *Drain
 	err     error      // the last one, nil once a commit worked
 	failed  int        // commits in a row
@@ -208,7 +207,6 @@ func (f *Follower) ready(ctx context.Context) error {
 		return nil
 	}
 	f.Close()
-	f.dropLog()
 	db, err := f.open(ctx, f.tape.db)
 	if err != nil {
 		return err
@@ -225,7 +223,6 @@ func (f *Follower) ready(ctx context.Context) error {
 	}
 	numberEarlier(ctx, db, secret, f.tape.db, f.tape.id)
 	d, err := newDrain(ctx, db, secret, newReader(f.tape.file, f.tape.aead), f.tape.length.Load(), 0)
-	f.log, _ = os.Stat(f.tape.db + logSuffix) // by now there is one
 	if err != nil {
 		return err
 	}
@@ -235,24 +232,6 @@ func (f *Follower) ready(ctx context.Context) error {
 	d.spare = min(d.spare, f.tape.limit.Load()/4)
 	f.drain = d
 	return nil
-}
-
-// What SQLite puts beside a database.
-const (
-	logSuffix   = "-wal"
-	indexSuffix = "-shm"
-)
-
-// dropLog removes the write-ahead log that a database left which was deleted or
-// replaced: SQLite would write its pages into the file that is there now. All of
-// it that is ours is still on the tape.
-func (f *Follower) dropLog() {
-	path := f.tape.db
-	if f.log == nil || sameFile(f.info, path) || !sameFile(f.log, path+logSuffix) {
-		return
-	}
-	os.Remove(path + logSuffix)
-	os.Remove(path + indexSuffix)
 }
 
 func (f *Follower) commit(ctx context.Context) error {
