@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,7 +12,22 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain keeps what is kept of sessions in a cache directory of the tests' own.
+func TestMain(m *testing.M) {
+	cache, err := os.MkdirTemp("", "agentrec-cache-*")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
+		if err := os.Setenv(name, cache); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		os.RemoveAll(cache)
+		os.Exit(status)
+	}))
+}
 
 // step is a frame of a session made for a test.
 type step struct {

@@ -44,10 +44,13 @@ func keepFound(dir string, s *store.Session, d *dialect.Dialect, what []byte) {
 	if forget(dir, s.UID, foundSuffix, filepath.Base(path)) != nil {
 		return
 	}
-	_ = writeWhole(path, func(w io.Writer) error {
+	err := writeWhole(path, func(w io.Writer) error {
 		_, err := w.Write(append([]byte(foundMagic), what...))
 		return err
 	})
+	if err == nil {
+		pruneIndexes(dir, indexTotal)
+	}
 }
 
 func found(dir string, s *store.Session, d *dialect.Dialect) (what []byte, known bool) {
