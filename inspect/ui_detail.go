@@ -124,7 +124,7 @@ func (d *detail) setMode(mode string) {
 	default:
 		d.pane.rows = d.readable()
 	}
-	d.pane.sel, d.pane.top, d.pane.off = 0, 0, 0
+	d.pane.sel, d.pane.top, d.pane.off, d.pane.tail = 0, 0, 0, false
 }
 
 // onTree reports whether the frame is shown as a tree.

@@ -106,6 +106,9 @@ func TestLongLinesAreRead(t *testing.T) {
 		paged = string(input)
 		return nil
 	}
+	if d.keys("G", "3"); d.top().pane.sel != 0 {
+		t.Errorf("the bytes begin at row %d", d.top().pane.sel)
+	}
 	d.keys("Esc", "1", "G", "k", "%").wants("has no partner").keys("g", "j", "v")
 	if strings.Count(paged, "a line of words") != 1000 {
 		t.Errorf("the pager got %d bytes", len(paged))
