@@ -333,7 +333,11 @@ func (e *engine) onceMore(r *dialect.Reading, total int) (message string, other 
 	pool := e.pools[poolKey{r.Role, r.Label}]
 	if i := pool.next(0, int32(len(pool.items)), e.done); i != 0 && e.lookup == nil {
 		other = int64(e.s.items[i].seq)
-		return fmt.Sprintf("%s names the conversation %.60q, of which the recording holds no such frame that has not been sent; frame %d is of another", called(r), conversation(r), other), other
+		which := "no conversation"
+		if name := conversation(r); name != "" {
+			which = fmt.Sprintf("the conversation %.60q", name)
+		}
+		return fmt.Sprintf("%s names %s; the recorded ones that have not been sent are of another, the first is frame %d", called(r), which, other), other
 	}
 	return fmt.Sprintf("%s was recorded %s and has now been sent once more", called(r), times(total)), 0
 }

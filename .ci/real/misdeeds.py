@@ -55,7 +55,7 @@ PHI = [
     Misdeed("unknown request", before("list_tools", '{"type":"frobnicate"}'), "refused", "frobnicate is not in the recording"),
     Misdeed("cancel nobody recorded", before(TOOL, '{"type":"cancel"}'), "extra", "cancel"),
     Misdeed("early exit", end(RUN, 2), "unsent", "did not send run", None, "Oslo"),
-    Misdeed("no JSON", before("list_tools", "{{"), "extra", "text is not in the recording"),
+    Misdeed("no JSON", before("list_tools", "{{"), "extra", "a line that is no JSON is not in the recording"),
 ]
 PROMPT = '"prompt"'
 PI = [
@@ -71,7 +71,7 @@ PI = [
     Misdeed("abort nobody recorded", before(PROMPT, '{"type":"abort","id":"x"}', 2), "refused", "abort"),
     Misdeed("answer to what was never asked", before(PROMPT, '{"type":"extension_ui_response","id":"x","value":"y"}'), "extra", "extension_ui_response"),
     Misdeed("early exit", end(PROMPT, 2), "unsent", "did not send prompt", None, "Say hello"),
-    Misdeed("no JSON", before(PROMPT, "{{"), "extra", "text is not in the recording"),
+    Misdeed("no JSON", before(PROMPT, "{{"), "extra", "a line that is no JSON is not in the recording"),
     Misdeed("ids of another type", retype('"id"', -1), None),
 ]
 NEW, PROMPTS, ALLOW = "session/new", "session/prompt", '"allow"'
@@ -90,7 +90,7 @@ HELLO = [
     Misdeed("notification too many", before(PROMPTS, '{"jsonrpc":"2.0","method":"_example.dev/never","params":{}}'), "extra", "_example.dev/never"),
     Misdeed("cancel nobody recorded", before(ALLOW, '{"jsonrpc":"2.0","method":"session/cancel","params":{}}'), "extra", "session/cancel"),
     Misdeed("early exit", end(PROMPTS), "unsent", "did not send session/prompt", None, PROMPTS),
-    Misdeed("no JSON", before(PROMPTS, "{{"), "extra", "text is not in the recording"),
+    Misdeed("no JSON", before(PROMPTS, "{{"), "extra", "a line that is no JSON is not in the recording"),
     Misdeed("ids of another type", retype('"method"', -1), None),
 ]
 ACP = [
@@ -110,7 +110,7 @@ ACP = [
     Misdeed("cancel after the turn", hold("session/cancel", '"stopReason"'), "stalled", "never sent session/cancel", None, "session/cancel"),
     Misdeed("cancel of another request", edit("$/cancel_request", '"requestId":9', '"requestId":8'), "different", "$/cancel_request differs", "params.requestId", "$/cancel_request"),
     Misdeed("early exit", end('"text":"terminal"'), "unsent", "did not send session/prompt", None, '"terminal"'),
-    Misdeed("no JSON", before("session/set_mode", "{{"), "extra", "text is not in the recording"),
+    Misdeed("no JSON", before("session/set_mode", "{{"), "extra", "a line that is no JSON is not in the recording"),
     Misdeed("ids of another type", retype('"method"', -1), None),
 ]
 CALL, SAMPLED = "tools/call", '"sampled"'
@@ -131,6 +131,6 @@ MCP = [
     Misdeed("cancel of another call", edit("notifications/cancelled", '"requestId":6', '"requestId":5'), "different", "notifications/cancelled differs", "params.requestId", "notifications/cancelled"),
     Misdeed("late cancel", hold("notifications/cancelled", '"id":9'), None),
     Misdeed("early exit", end("prompts/list"), "unsent", "did not send prompts/list", None, "prompts/list"),
-    Misdeed("no JSON", before("prompts/list", "{{"), "extra", "text is not in the recording"),
+    Misdeed("no JSON", before("prompts/list", "{{"), "extra", "a line that is no JSON is not in the recording"),
     Misdeed("ids of another type", retype('"method"', -1), None),
 ]
