@@ -68,8 +68,13 @@ func junit(reports []*Report) ([]byte, error) {
 		suite.Name = "agentrec " + command(reports[0])
 	}
 	took := 0.0
+	named := map[string]int{} // readers of JUnit take cases of one name for one case
 	for _, r := range reports {
-		c := junitCase{Name: reportName(r), Class: "agentrec." + r.Dialect, Time: fmt.Sprintf("%.3f", r.Took/1000)}
+		name := reportName(r)
+		if named[name]++; named[name] > 1 {
+			name += fmt.Sprintf(" (%d)", named[name])
+		}
+		c := junitCase{Name: name, Class: "agentrec." + r.Dialect, Time: fmt.Sprintf("%.3f", r.Took/1000)}
 		took += r.Took
 		if r.Verdict != "pass" {
 			suite.Failures++
