@@ -43,6 +43,7 @@ func misplaced(r *Rule) []string {
 	say(r.Idle && r.Role != Request, "idle", "of a request")
 	say(r.Turn && r.Role != Request && r.Role != Notification, "turn", "of a request or a notification")
 	say(r.split != nil && r.Role != Notification, "split", "of a notification")
+	say(len(r.promises) > 0 && r.Role != Request, "returns", "of a request")
 	say(r.First && r.Role != Response, "first", "of a response")
 	return out
 }

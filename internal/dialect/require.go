@@ -77,7 +77,10 @@ func (d *Dialect) checks() error {
 		d.checked = newTree()
 		for _, r := range d.Rules() {
 			c := &compiler{tree: d.checked, line: r.line}
-			if r.require, d.wrong = c.requirements(r.demands); d.wrong != nil {
+			if r.require, d.wrong = c.requirements(r.demands); d.wrong == nil {
+				r.returns, d.wrong = c.requirements(r.promises)
+			}
+			if d.wrong != nil {
 				d.wrong = fmt.Errorf("family %s: %w", r.Family, d.wrong)
 				return
 			}
@@ -117,6 +120,37 @@ func (d *Dialect) Check(stream store.Stream, raw []byte) []Problem {
 			}
 		}
 	})
+	return out[:min(len(out), maxProblems)]
+}
+
+// Expected is what the response to a request must hold.
+type Expected struct {
+	dialect *Dialect
+	of      []requirement
+}
+
+// Expects returns what the response to a request must hold; ok is false when the
+// table says nothing of it, or the frame is a batch.
+func (d *Dialect) Expects(stream store.Stream, raw []byte) (_ Expected, ok bool) {
+	out := Expected{dialect: d}
+	if d.checks() != nil || d.batch && isArray(raw) {
+		return out, false
+	}
+	d.eachRule(stream, raw, func(r *Rule, _ frame, _ int) { out.of = r.returns })
+	return out, len(out.of) > 0
+}
+
+// Check returns what is missing in a response that is no failure, or of the wrong
+// type.
+func (x Expected) Check(response []byte) []Problem {
+	f := frame{raw: response, spans: make([]Span, x.dialect.checked.slots)}
+	if isArray(response) || !x.dialect.checked.scan(f.raw, f.spans) {
+		return nil
+	}
+	var out []Problem
+	for i := range x.of {
+		out = x.of[i].check(out, f, "")
+	}
 	return out[:min(len(out), maxProblems)]
 }
 

@@ -66,6 +66,8 @@ type Rule struct {
 	line         int
 	demands      map[string]list // what require is made of when it is first asked for
 	require      []requirement
+	promises     map[string]list // the same of returns
+	returns      []requirement
 }
 
 // Shows returns what the family's frames show.
@@ -261,6 +263,7 @@ func (c *compiler) rule(f family, s store.Stream, t *table) (*Rule, error) {
 		r.demands = map[string]list{}
 	}
 	maps.Copy(r.demands, f.Require)
+	r.promises = f.Returns
 	try(c.slots(r, append(f.Slots[:len(f.Slots):len(f.Slots)], t.Slots...), f.About))
 	if err != nil {
 		return nil, fmt.Errorf("family %s: %w", f.Name, err)

@@ -80,6 +80,7 @@ type family struct {
 	Secret       list            `yaml:"secret" merge:"add"`
 	Refuse       yaml.Node       `yaml:"refuse"`
 	Require      map[string]list `yaml:"require" merge:"add"`
+	Returns      map[string]list `yaml:"returns" merge:"add"`
 	Cases        []family        `yaml:"cases"`
 }
 

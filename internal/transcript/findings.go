@@ -45,6 +45,8 @@ type findings struct {
 	count map[string]int
 	// quiet holds requests and turns that a finding explains already.
 	quiet map[int64]bool
+	// expects holds what responses must hold, by their seq.
+	expects map[int64]dialect.Expected
 }
 
 func (c *findings) add(seq int64, rule string, s Severity, format string, args ...any) {
@@ -58,7 +60,7 @@ func (c *findings) add(seq int64, rule string, s Severity, format string, args .
 // Findings checks the session against its protocol: in order of seq, those of
 // the whole session last.
 func (t *Transcript) Findings(ctx context.Context) ([]Finding, error) {
-	c := &findings{t: t, count: map[string]int{}, quiet: map[int64]bool{}}
+	c := &findings{t: t, count: map[string]int{}, quiet: map[int64]bool{}, expects: map[int64]dialect.Expected{}}
 	if err := c.frames(ctx); err != nil {
 		return nil, err
 	}
@@ -107,7 +109,21 @@ func (c *findings) frames(ctx context.Context) error {
 
 // fields reports load-bearing fields that are missing or of the wrong type.
 func (c *findings) fields(f store.Frame, e Entry) {
-	for _, p := range c.t.Dialect.Check(f.Stream, f.Raw) {
+	problems := c.t.Dialect.Check(f.Stream, f.Raw)
+	if x, ok := c.expects[f.Seq]; ok {
+		delete(c.expects, f.Seq)
+		for _, p := range x.Check(f.Raw) {
+			if !slices.ContainsFunc(problems, func(q dialect.Problem) bool { return q.Path == p.Path }) {
+				problems = append(problems, p)
+			}
+		}
+	}
+	if e.Role == dialect.Request && int64(e.Pair) > f.Seq && !c.t.Entries[e.Pair-1].Flags.Has(Failed) {
+		if x, ok := c.t.Dialect.Expects(f.Stream, f.Raw); ok {
+			c.expects[int64(e.Pair)] = x
+		}
+	}
+	for _, p := range problems {
 		before := len(c.list)
 		c.add(f.Seq, "field", Fault, "%s: %s", c.t.Label(e), p)
 		if len(c.list) > before {

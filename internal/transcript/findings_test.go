@@ -97,6 +97,51 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// TestExpected: what only its request tells of a response, it tells; of an error
+// nothing is expected.
+func TestExpected(t *testing.T) {
+	for _, c := range []struct{ ask, answer, want string }{
+		{"in initialize", `{}`, "response: result.protocolVersion is absent, want integer"},
+		{"in session/new", `{"modes":null}`, "response: result.sessionId is absent, want string"},
+		{"in session/fork", `{}`, "response: result.sessionId is absent, want string"},
+		{"in session/load", `null`, ""},
+		{"in session/prompt", `{"stop":"end_turn"}`, "response: result.stopReason is absent, want string"},
+		{"in session/prompt", `{"stopReason":1}`, "response: result.stopReason is number, want string or absent"},
+		{"in session/prompt", `{"stopReason":"end_turn"}`, ""},
+		{"in session/set_config_option", `{}`, "response: result.configOptions is absent, want array"},
+		{"in session/list", `{}`, "response: result.sessions is absent, want array"},
+		{"in session/status", `{}`, ""},
+		{"out session/request_permission", `{}`, "response: result.outcome is absent, want object"},
+		{"out fs/read_text_file", `{}`, "response: result.content is absent, want string"},
+		{"out fs/write_text_file", `{}`, ""},
+		{"out terminal/create", `{}`, "response: result.terminalId is absent, want string"},
+		{"out terminal/output", `{"output":"o"}`, "response: result.truncated is absent, want boolean"},
+		{"out terminal/kill", `{}`, ""},
+	} {
+		asks, method, _ := strings.Cut(c.ask, " ")
+		answers := map[string]string{"in": "out", "out": "in"}[asks]
+		params := `{"sessionId":"s","cwd":"/","protocolVersion":1,"prompt":[],"path":"/p","content":"c","command":"c","terminalId":"t","configId":"c","toolCall":{"toolCallId":"c"},"options":[]}`
+		list, err := build(t, "acp", phi(
+			fmt.Sprintf(`%s {"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, asks, method, params),
+			fmt.Sprintf(`%s {"jsonrpc":"2.0","id":1,"result":%s}`, answers, c.answer),
+			fmt.Sprintf(`%s {"jsonrpc":"2.0","id":2,"method":%q,"params":%s}`, asks, method, params),
+			fmt.Sprintf(`%s {"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}`, answers),
+		)).Findings(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range list {
+			if f.Rule == "field" {
+				got = append(got, f.Message)
+			}
+		}
+		if s := strings.ReplaceAll(strings.Join(got, "; "), method+":", ""); s != c.want {
+			t.Errorf("%s answered by %s: %q, want %q", c.ask, c.answer, s, c.want)
+		}
+	}
+}
+
 // TestFindingsReal: nothing is found where nothing is wrong.
 func TestFindingsReal(t *testing.T) {
 	files, err := filepath.Glob("testdata/wire/*.wire.ndjson")
