@@ -38,6 +38,13 @@ func environment(pairs []string) []value {
 		if v = strings.TrimSpace(v); !common(v) {
 			values = append(values, value{text: v, kind: kind})
 		}
+		if strings.Contains(v, "\n") { // it may be printed, and so come line by line
+			for line := range strings.Lines(v) {
+				if line = strings.TrimSpace(line); !common(line) && !strings.HasPrefix(line, "-----") {
+					values = append(values, value{text: line, kind: kind})
+				}
+			}
+		}
 	}
 	for _, pair := range pairs {
 		k, v, ok := strings.Cut(pair, "=")
@@ -98,28 +105,6 @@ func common(v string) bool {
 		return !mixed
 	}
 	return bytes.Count([]byte(v), []byte(v[:1])) == len(v)
-}
-
-// dotEnv reads the KEY=VALUE lines of a .env file.
-func dotEnv(b []byte) []string {
-	var pairs []string
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
-		k, v, ok := strings.Cut(line, "=")
-		if !ok || strings.HasPrefix(k, "#") {
-			continue
-		}
-		k, v = strings.TrimSpace(k), strings.TrimSpace(v)
-		if len(v) > 0 && (v[0] == '"' || v[0] == '\'' || v[0] == '`') {
-			if end := strings.IndexByte(v[1:], v[0]); end >= 0 {
-				v = v[1 : 1+end]
-			}
-		} else if i := strings.Index(v, " #"); i >= 0 {
-			v = strings.TrimSpace(v[:i])
-		}
-		pairs = append(pairs, k+"="+v)
-	}
-	return pairs
 }
 
 // forms returns the forms in which a value can stand in a text: as it is,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"time"
 
@@ -103,7 +104,7 @@ func newDrain(ctx context.Context, db *store.DB, secret []byte, r *reader, lengt
 		return d, err
 	}
 	d.writer, err = db.Begin(ctx, store.Start{
-		ID: id, UID: s.UID, Name: s.Name, Tags: s.Tags, Started: s.Started, Host: s.Host, Cwd: s.Cwd, Folders: s.Folders,
+		ID: id, UID: s.UID, Name: d.text(s.Name), Tags: d.texts(s.Tags), Started: s.Started, Host: s.Host, Cwd: d.text(s.Cwd), Folders: d.texts(s.Folders),
 		Argv: argv, Version: s.Version, Unredacted: s.Unredacted, Parent: s.Parent,
 	})
 	if err != nil {
@@ -303,8 +304,25 @@ func (d *Drain) event(t time.Duration, e event) error {
 		}
 	}
 	d.weight += 64
-	d.writer.Event(store.Event{Time: d.clock(t), Kind: e.Kind, Stream: e.Stream, Signal: e.Signal, Exit: e.Exit, Bytes: e.Bytes, Detail: e.Detail})
+	d.writer.Event(store.Event{Time: d.clock(t), Kind: e.Kind, Stream: e.Stream, Signal: e.Signal, Exit: e.Exit, Bytes: e.Bytes, Detail: d.text(e.Detail)})
 	return nil
+}
+
+// texts is text for the values of a map.
+func (d *Drain) texts(m map[string]string) map[string]string {
+	m = maps.Clone(m)
+	for k, v := range m {
+		m[k] = d.text(v)
+	}
+	return m
+}
+
+// text is free text as it may be stored.
+func (d *Drain) text(s string) string {
+	if d.redactor == nil {
+		return s
+	}
+	return string(d.redactor.Text([]byte(s)))
 }
 
 // checkpoint returns where a later drain has to go on after what was taken.

@@ -155,7 +155,10 @@ func (f *Follower) adopt(until context.Context) (more bool) {
 	ctx, cancel := context.WithTimeout(until, adoptSlice)
 	defer cancel()
 	_ = takeOver(ctx, f.db, f.tape.db)
-	f.adopted, f.tried = ctx.Err() == nil, time.Now()
+	if f.adopted, f.tried = ctx.Err() == nil, time.Now(); f.adopted {
+		sweep(f.tape.db)
+		sweepKeys()
+	}
 	return !f.adopted
 }
 

@@ -167,3 +167,32 @@ func TestWhatIsMissingIsSaidOnceAcrossDrains(t *testing.T) {
 		t.Errorf("lost: %+v", lost)
 	}
 }
+
+// TestNothingOfASessionIsStoredInClear: people put secrets into names, tags and
+// folders, too.
+func TestNothingOfASessionIsStoredInClear(t *testing.T) {
+	const key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	tape, err := Create(filepath.Join(t.TempDir(), "session.db"), Start{
+		Started: time.Now(), Argv: []string{"agent"}, Name: "run " + key, Tags: map[string]string{"k": key}, Cwd: "/projects/" + key, Folders: map[string]string{"home": "/h/" + key},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tape.remove)
+	tape.Event(store.Event{Kind: store.EventStart, Detail: "in front of http://h/" + key})
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := frames(t, db)
+	events, err := s.Events(t.Context())
+	if err != nil || len(events) != 1 {
+		t.Fatal(events, err)
+	}
+	for what, text := range map[string]string{"name": s.Name, "tag": s.Tags["k"], "cwd": s.Cwd, "folder": s.Folders["home"], "event": events[0].Detail} {
+		if strings.Contains(text, key) || !strings.Contains(text, "<redacted:github:") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+}
