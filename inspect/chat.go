@@ -151,7 +151,7 @@ func bodyTone(it item, tn tone) tone {
 
 func (c *chat) cut(out []line, it item) []line {
 	if it.Said.Cut {
-		out = append(out, line{{margin + fmt.Sprintf("... %s in all; Enter shows the frames", size(it.Size)), toneDim}})
+		out = append(out, line{{margin + fmt.Sprintf("... %s in all; v opens all of it", size(it.Size)), toneDim}})
 	}
 	return out
 }

@@ -13,8 +13,10 @@ func newInspect(causes Causes) *cobra.Command {
 		Use:   "inspect [FILE]",
 		Short: "Look at sessions in the terminal",
 		Long: `Look at sessions in the terminal: a list of sessions; of each a timeline, the
-conversation and the frames; of each frame its tree, text and bytes. ? lists the
-keys, q leaves. A session that is being recorded grows on the screen.
+conversation, the frames, what check finds and the LLM exchanges; of each frame
+its tree, text and bytes, and what a replay waits for before it sends it; two
+sessions side by side. ? lists the keys of a view, : runs a command by its name,
+q leaves. A session that is being recorded grows on the screen.
 
 FILE is a database or a text file; without it, $AGENTREC_DB, or session.db in the
 working directory. When stdout is no terminal, it prints what show prints.`,

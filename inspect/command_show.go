@@ -19,6 +19,9 @@ shows what it speaks of; then the conversation: number of the first frame, way
 (→ to the agent, ← to the client), time, what it is, how many deltas were joined
 (x12), how long it took, its size, and the text.
 
+The first look at a long session takes seconds: check looks through it, and what
+that finds is kept in the user's cache directory.
+
 LLM exchanges stand among the frames (e3 is the third): what was asked of whom,
 how it went, the messages that no request before had, and the answer.
 

@@ -134,7 +134,11 @@ func unfolded(it item, width int) []line {
 	if it.Kind == transcript.KindRequest || it.Kind == transcript.KindCancel {
 		return append(arguments(it.Said.Args, width), body(tonePlain, "= ", it.Said.Answer, width)...)
 	}
-	return block(it.Item, it.Said, width)[1:]
+	out := block(it.Item, it.Said, width)[1:]
+	if n := len(out); it.Said.Cut && n > 0 {
+		out[n-1] = line{{margin, tonePlain}, {"... cut here; v opens all of it", toneDim}}
+	}
+	return out
 }
 
 // head is the part of a row that depends on the row's neighbours.
@@ -229,9 +233,9 @@ func rowSummary(it item) string {
 			text = strings.TrimLeft(text+" = "+it.Said.Text, " ")
 		}
 	case transcript.KindRequest, transcript.KindCancel:
-		text = it.Said.Args
+		text = essence(it.Said.Args, it.Label, it.Conversation)
 		if it.Failed {
-			text = it.Said.Answer
+			text = essence(it.Said.Answer, "", it.Conversation)
 		}
 	case transcript.KindPlan:
 		if text == "" {
@@ -243,6 +247,33 @@ func rowSummary(it item) string {
 		}
 	}
 	return oneLine(text)
+}
+
+// essence is what a frame says beside what its row tells already: of JSON-RPC its
+// params, result or error, of others the frame without its leading type; without
+// the name of its conversation. frame may be cut.
+func essence(frame, label, conversation string) string {
+	for _, head := range []string{`{"type":"` + label + `",`, `{"type": "` + label + `",`} {
+		if rest, ok := strings.CutPrefix(frame, head); ok {
+			frame = "{" + strings.TrimLeft(rest, " ")
+		}
+	}
+	rpc := strings.HasPrefix(frame, `{"jsonrpc"`) || strings.HasPrefix(frame, `{"method"`) || strings.HasPrefix(frame, `{"id"`)
+	for _, name := range []string{`"params":`, `"error":`, `"result":`} {
+		if i := strings.Index(frame, name); rpc && i > 0 {
+			frame = strings.TrimSuffix(strings.TrimLeft(frame[i+len(name):], " "), "}")
+			break
+		}
+	}
+	if conversation == "" {
+		return frame
+	}
+	value := strings.Index(frame, `"`+conversation+`",`)
+	if value < 0 {
+		return frame
+	}
+	key := strings.LastIndexAny(frame[:value], "{,") + 1
+	return frame[:key] + strings.TrimLeft(frame[value+len(conversation)+len(`"",`):], " ")
 }
 
 // oneLine joins the lines of a text for a row.
