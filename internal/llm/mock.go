@@ -38,7 +38,7 @@ type PathPair struct{ Recorded, Live string }
 type MockOptions struct {
 	OnMiss    string
 	Exhausted string
-	Pace      float64       // 0 fast: pauses of a millisecond at most; else the factor of the recorded speed
+	Pace      float64       // 0 fast: pauses of a millisecond at most, none before an answer; else the factor of the recorded speed
 	PaceCap   time.Duration // longest pause, 0 for none
 	Paths     []PathPair
 	Ignore    dialect.Paths       // places of a body that may differ
