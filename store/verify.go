@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -280,14 +281,40 @@ func (v *verifier) judge(events []Event) {
 	case s.State == Recording:
 		out.Verdict, out.Text = StillRecording, fmt.Sprintf("still being recorded, %s so far", v.counted(count))
 	case s.Edited:
-		out.Verdict, out.Text = IsEdited, "edited after it was recorded"
+		out.Verdict, out.Text = IsEdited, "edited after it was recorded"+s.edits()
 	default:
 		out.Verdict, out.Text = Whole, fmt.Sprintf("whole, closed cleanly, %s", v.counted(count))
 	}
 	if s.Edited && out.Verdict == IsCut {
-		out.Text += "; edited after it was recorded"
+		out.Text += "; edited after it was recorded" + s.edits()
 	}
 	out.Frames = count
+}
+
+// edits says what of an edited session is not as it was recorded, as far as its
+// proofs tell: those of a stream are about all of it.
+func (s *Session) edits() string {
+	if s.Original == nil {
+		return ""
+	}
+	var list []string
+	for i, was := range s.Original {
+		now := s.Chains[i]
+		switch {
+		case now == was:
+		case now.Frames != was.Frames:
+			list = append(list, fmt.Sprintf("%s has %s, and had %d", Stream(i), frames(now.Frames), was.Frames))
+		default:
+			list = append(list, fmt.Sprintf("frames of %s differ", Stream(i)))
+		}
+	}
+	if s.originalExchanges != nil && *s.originalExchanges != s.exchangeChain {
+		list = append(list, "exchanges differ")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
 }
 
 // counted says for people what was read.

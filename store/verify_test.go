@@ -84,6 +84,51 @@ func TestVerifySound(t *testing.T) {
 	}
 }
 
+// TestVerifySaysWhatWasEdited, as far as the proofs tell: in a file edited by hand,
+// and in a session that was rewritten.
+func TestVerifySaysWhatWasEdited(t *testing.T) {
+	db := newDB(t)
+	w := begin(t, db, Start{})
+	for _, text := range []string{"one", "two", "three"} {
+		w.Frame(In, 0, []byte(text), LF)
+		w.Frame(Out, 0, []byte(text), LF)
+	}
+	closeWriter(t, w)
+	text := string(export(t, w.Session()))
+	for _, c := range []struct{ from, to, want string }{
+		{`"out:text", 0, "two"`, `"out:text", 0, "2"`, ": frames of out differ"},
+		{"[\"in:text\", 0, \"three\"]\n", "", ": in has 2 frames, and had 3"},
+		{`"one"`, `"1"`, ": frames of in differ, frames of out differ"},
+	} {
+		edited := strings.ReplaceAll(text, c.from, c.to)
+		if edited == text {
+			t.Fatalf("there is no %s in\n%s", c.from, text)
+		}
+		list, err := temp(t).ReadText(t.Context(), strings.NewReader(edited), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Verify(t.Context(), list[0]); err != nil || got.Verdict != IsEdited || got.Text != "edited after it was recorded"+c.want {
+			t.Errorf("%+v, %v, want %s", got, err, c.want)
+		}
+	}
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Rewrite(t.Context(), s, Edit{Frame: func(f Frame) ([]byte, error) {
+		if f.Stream == Out {
+			return []byte("x"), nil
+		}
+		return f.Raw, nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := verify(t, db); got.Verdict != IsEdited || got.Text != "edited after it was recorded: frames of out differ" {
+		t.Errorf("rewritten: %+v", got)
+	}
+}
+
 func TestVerifyCutAndLost(t *testing.T) {
 	db, w := proven(t, false)
 	closeProven(t, w, End{State: Cut, Reason: "the tape was gone"})
