@@ -131,7 +131,7 @@ func (p *parser) object() node {
 func (p *parser) string() node {
 	n := node{kind: text, from: int32(p.i)}
 	p.i++
-	start, escaped := p.i, false
+	start := p.i
 	for {
 		quote := bytes.IndexByte(p.raw[p.i:], '"')
 		slash := bytes.IndexByte(p.raw[p.i:p.i+quote], '\\')
@@ -139,7 +139,6 @@ func (p *parser) string() node {
 			p.i += quote
 			break
 		}
-		escaped = true
 		p.i += slash + 2
 	}
 	in := p.raw[start:p.i]
@@ -147,76 +146,13 @@ func (p *parser) string() node {
 	if !utf8.Valid(in) {
 		n.kind = bytesText
 	}
-	if escaped {
-		in = unescape(in)
-	}
+	in = dialect.Unescape(in) // keeps a lone surrogate apart from all other text
 	n.text = string(in)
 	if n.kind == text && isBlob(n.text) {
 		sum := sha256.Sum256(in)
 		return node{kind: blob, text: string(sum[:]), raw: &node{kind: text, text: n.text}}
 	}
 	return n
-}
-
-// unescape decodes the inside of a string literal. A lone surrogate becomes
-// the three bytes that UTF-8 would have for it, so that it stays apart from all
-// other text.
-func unescape(in []byte) []byte {
-	out := make([]byte, 0, len(in))
-	for i := 0; i < len(in); {
-		if in[i] != '\\' {
-			out = append(out, in[i])
-			i++
-			continue
-		}
-		c := in[i+1]
-		i += 2
-		switch c {
-		case 'b':
-			c = '\b'
-		case 'f':
-			c = '\f'
-		case 'n':
-			c = '\n'
-		case 'r':
-			c = '\r'
-		case 't':
-			c = '\t'
-		case 'u':
-			r := hex4(in[i:])
-			i += 4
-			if r >= 0xd800 && r < 0xdc00 && i+6 <= len(in) && in[i] == '\\' && in[i+1] == 'u' {
-				if low := hex4(in[i+2:]); low >= 0xdc00 && low < 0xe000 {
-					r = (r-0xd800)<<10 | (low - 0xdc00) + 0x10000
-					i += 6
-				}
-			}
-			if r >= 0xd800 && r < 0xe000 {
-				out = append(out, 0xed, byte(0x80|r>>6&0x3f), byte(0x80|r&0x3f))
-			} else {
-				out = utf8.AppendRune(out, r)
-			}
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-func hex4(in []byte) rune {
-	r := rune(0)
-	for _, c := range in[:4] {
-		switch {
-		case c <= '9':
-			c -= '0'
-		case c <= 'F':
-			c -= 'A' - 10
-		default:
-			c -= 'a' - 10
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
 }
 
 // member returns the first value of a key, nil when there is none.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agentrec/internal/dialect"
 )
 
 // grows are the keys of strings that a stream sends bit by bit.
@@ -126,7 +128,7 @@ func places(raw []byte) []int {
 					n = 12
 				}
 			}
-			for range len(unescape(raw[i : i+n])) {
+			for range len(dialect.Unescape(raw[i : i+n])) {
 				out = append(out, i)
 			}
 			i += n

@@ -1,11 +1,10 @@
 package transcript
 
 import (
-	"bytes"
 	"math/big"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"agentrec/internal/dialect"
 )
 
 // tree is a JSON text as a flat list of its values in the order in which they
@@ -138,79 +137,12 @@ func (t *tree) hash(n int32) uint64 {
 	return h * prime
 }
 
-// Unquote returns the text of a JSON string literal. Unlike a usual decoder it
-// keeps different strings different: a lone surrogate stays what it is (as the
-// three bytes UTF-8 would give it), and so do bytes that are not UTF-8.
+// Unquote returns the text of a JSON string literal, as dialect.Unescape has it.
 func Unquote(literal []byte) string {
 	if len(literal) < 2 {
 		return ""
 	}
-	in := literal[1 : len(literal)-1]
-	if bytes.IndexByte(in, '\\') < 0 {
-		return string(in)
-	}
-	out := make([]byte, 0, len(in))
-	for i := 0; i < len(in); i++ {
-		if in[i] != '\\' || i+1 >= len(in) {
-			out = append(out, in[i])
-			continue
-		}
-		i++
-		switch in[i] {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r, ok := hex4(in, i+1)
-			if !ok {
-				out = append(out, '\\', 'u')
-				continue
-			}
-			i += 4
-			if utf16.IsSurrogate(r) {
-				if low, ok := hex4(in, i+3); ok && in[i+1] == '\\' && in[i+2] == 'u' {
-					if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
-						out = utf8.AppendRune(out, both)
-						i += 6
-						continue
-					}
-				}
-				out = append(out, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0xBF, 0x80|byte(r)&0xBF)
-				continue
-			}
-			out = utf8.AppendRune(out, r)
-		default:
-			out = append(out, in[i])
-		}
-	}
-	return string(out)
-}
-
-func hex4(in []byte, at int) (rune, bool) {
-	if at+4 > len(in) {
-		return 0, false
-	}
-	r := rune(0)
-	for _, c := range in[at : at+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case 'A' <= c && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	return string(dialect.Unescape(literal[1 : len(literal)-1]))
 }
 
 // canonical writes a JSON number so that equal values give equal text: sign,
