@@ -40,9 +40,9 @@ func insert(n int, frame string) func([]string) []string {
 
 var misdeeds = []misdeed{
 	{"wrong prompt", says(2, `"tools"`, `"utensils"`), Refused, "nearest is frame 5, which differs at params.prompt.0.text"},
-	{"wrong tool result", says(3, "hello", "goodbye"), Different, "response differs from frame 14"},
-	{"another permission", says(4, `"ok"`, `"no"`), Different, "response differs from frame 18"},
-	{"error in place of a result", says(8, `"result":{"output":"hi\n","truncated":false}`, `"error":{"code":-32603,"message":"broken"}`), Different, "error differs from frame 30"},
+	{"wrong tool result", says(3, "hello", "goodbye"), Different, "the response to fs/read_text_file differs from frame 14"},
+	{"another permission", says(4, `"ok"`, `"no"`), Different, "the response to session/request_permission differs from frame 18"},
+	{"error in place of a result", says(8, `"result":{"output":"hi\n","truncated":false}`, `"error":{"code":-32603,"message":"broken"}`), Different, "error in place of the response to terminal/output differs from frame 30"},
 	{"act left out", omit(15), Stalled, "never sent session/set_mode (frame 45); it last received the response to session/prompt (frame 44)"},
 	{"request too many", insert(15, `{"jsonrpc":"2.0","id":99,"method":"session/set_model","params":{}}`), Refused, "session/set_model is not in the recording; it expects session/set_mode (frame 45) next"},
 	{"notification too many", insert(15, `{"jsonrpc":"2.0","method":"_example.dev/never","params":{}}`), Extra, "_example.dev/never is not in the recording"},
@@ -51,7 +51,7 @@ var misdeeds = []misdeed{
 		return s
 	}, Refused, "nearest is frame 36"},
 	{"two turns swapped", exchange(2, 6), Stalled, "never sent session/prompt (frame 5)"},
-	{"answer dropped", omit(4), Stalled, "never sent response (frame 18); it last received session/request_permission (frame 17)"},
+	{"answer dropped", omit(4), Stalled, "never sent the response to session/request_permission (frame 18); it last received session/request_permission (frame 17)"},
 	{"one of three answers dropped", omit(13), Stalled, "never sent"},
 	{"answers in another order", exchange(13, 14), "", ""},
 	{"answer twice", func(s []string) []string { s[4] = s[4] + "\n" + s[4]; return s }, Extra, "response answers id 1, which no open request of the agent has"},

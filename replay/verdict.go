@@ -114,7 +114,7 @@ func (v *verdict) differs(e *engine, i int32, raw []byte, r *dialect.Reading, d 
 	seq := int64(e.s.items[i].seq)
 	v.diverged(Entry{
 		Kind: Different, Seq: seq, Live: e.frames, Label: r.Label, Differences: e.hide(raw, d), Accept: accepts(d),
-		Message: fmt.Sprintf("%s differs from frame %d", called(r), seq),
+		Message: fmt.Sprintf("%s differs from frame %d", e.taken(i, r), seq),
 	})
 }
 
@@ -125,7 +125,7 @@ func (v *verdict) inexact(e *engine, i int32, raw []byte, r *dialect.Reading, f 
 	seq := int64(e.s.items[i].seq)
 	v.noted(Entry{
 		Kind: Inexact, Seq: seq, Live: e.frames, Label: r.Label, Differences: e.hide(raw, f.differences),
-		Message: fmt.Sprintf("%s was accepted for frame %d by %s only", called(r), seq, f.level),
+		Message: fmt.Sprintf("%s was accepted for frame %d by %s only", e.taken(i, r), seq, f.level),
 	})
 }
 
@@ -292,8 +292,25 @@ func (e *engine) nameOut(i int32) string {
 	return fmt.Sprintf("%s (frame %d)", called(&r), it.seq)
 }
 
-// labelOf names an in frame, or an event, for people.
-func (e *engine) labelOf(i int32) string { return dialect.Spoken(e.rawLabel(i), e.s.items[i].role) }
+// labelOf names an in frame, or an event, for people. Where all answers have one
+// label, what is answered says more.
+func (e *engine) labelOf(i int32) string {
+	it, label := &e.s.items[i], e.rawLabel(i)
+	if it.role == dialect.Response && it.pair != 0 && label == "response" {
+		if q := e.s.dialect.Read(store.Out, e.fetch(it.pair)); q.Label != "" {
+			return "the response to " + q.Label
+		}
+	}
+	return dialect.Spoken(label, it.role)
+}
+
+// taken names a live frame that was taken for the recorded frame i.
+func (e *engine) taken(i int32, r *dialect.Reading) string {
+	if r.Label != e.rawLabel(i) {
+		return called(r) + " in place of " + e.labelOf(i)
+	}
+	return e.labelOf(i)
+}
 
 func (e *engine) rawLabel(i int32) string {
 	it := &e.s.items[i]

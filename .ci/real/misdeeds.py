@@ -77,9 +77,9 @@ PI = [
 NEW, PROMPTS, ALLOW = "session/new", "session/prompt", '"allow"'
 HELLO = [
     Misdeed("wrong prompt", edit(PROMPTS, "Hello", "Goodbye"), "refused", "session/prompt is not in the recording", "params.prompt.0.text", PROMPTS),
-    Misdeed("wrong answer", edit(ALLOW, '"allow"', '"reject"'), "different", "response differs", "result.outcome.optionId", "allow"),
-    Misdeed("error in place of an answer", edit(ALLOW, '"result":', '"error":{"code":-32603,"message":"broken"},"was":'), "different", "error differs", None, "allow"),
-    Misdeed("answer dropped", drop(ALLOW), "stalled", "never sent response", None, "allow"),
+    Misdeed("wrong answer", edit(ALLOW, '"allow"', '"reject"'), "different", "the response to ", "result.outcome.optionId", "allow"),
+    Misdeed("error in place of an answer", edit(ALLOW, '"result":', '"error":{"code":-32603,"message":"broken"},"was":'), "different", "error in place of the response to ", None, "allow"),
+    Misdeed("answer dropped", drop(ALLOW), "stalled", "never sent the response to ", None, "allow"),
     Misdeed("answer twice", twice(ALLOW), "extra", "which no open request of the agent has"),
     Misdeed("answer under an id of another type", retype(ALLOW), "extra", "which no open request of the agent has"),
     Misdeed("session left out", drop(NEW), "stalled", "never sent session/new", None, NEW),
@@ -95,10 +95,10 @@ HELLO = [
 ]
 ACP = [
     Misdeed("wrong prompt", edit(PROMPTS, '"tools"', '"utensils"'), "refused", "session/prompt is not in the recording", "params.prompt.0.text", '"tools"'),
-    Misdeed("wrong tool result", edit("line2", "line2", "line3"), "different", "response differs", "result.content", "line2"),
-    Misdeed("another permission", edit('"ok"', '"ok"', '"no"'), "different", "response differs", "result.outcome.optionId", '"ok"'),
-    Misdeed("error in place of a result", edit('"hi\\n"', '"result":', '"error":{"code":-32603,"message":"broken"},"was":'), "different", "error differs", None, '"hi\\n"'),
-    Misdeed("answer dropped", drop('"ok"'), "stalled", "never sent response", None, '"ok"'),
+    Misdeed("wrong tool result", edit("line2", "line2", "line3"), "different", "the response to ", "result.content", "line2"),
+    Misdeed("another permission", edit('"ok"', '"ok"', '"no"'), "different", "the response to ", "result.outcome.optionId", '"ok"'),
+    Misdeed("error in place of a result", edit('"hi\\n"', '"result":', '"error":{"code":-32603,"message":"broken"},"was":'), "different", "error in place of the response to ", None, '"hi\\n"'),
+    Misdeed("answer dropped", drop('"ok"'), "stalled", "never sent the response to ", None, '"ok"'),
     Misdeed("answer twice", twice('"ok"'), "extra", "which no open request of the agent has"),
     Misdeed("answer under an id of another type", retype("line2"), "extra", "which no open request of the agent has"),
     Misdeed("act left out", drop("session/set_mode"), "stalled", "never sent session/set_mode", None, "session/set_mode"),
@@ -116,9 +116,9 @@ ACP = [
 CALL, SAMPLED = "tools/call", '"sampled"'
 MCP = [
     Misdeed("wrong argument", edit(CALL, '"hi"', '"ho"'), "refused", "tools/call is not in the recording", "params.arguments.message", '"hi"'),
-    Misdeed("wrong answer", edit(SAMPLED, "sampled", "simpled"), "different", "response differs", "result.content.text", SAMPLED),
-    Misdeed("error in place of an answer", edit(SAMPLED, '"result":', '"error":{"code":-1,"message":"no"},"was":'), "different", "error differs", None, SAMPLED),
-    Misdeed("answer dropped", drop(SAMPLED), "stalled", "never sent response", None, SAMPLED),
+    Misdeed("wrong answer", edit(SAMPLED, "sampled", "simpled"), "different", "the response to ", "result.content.text", SAMPLED),
+    Misdeed("error in place of an answer", edit(SAMPLED, '"result":', '"error":{"code":-1,"message":"no"},"was":'), "different", "error in place of the response to ", None, SAMPLED),
+    Misdeed("answer dropped", drop(SAMPLED), "stalled", "never sent the response to ", None, SAMPLED),
     Misdeed("answer twice", twice(SAMPLED), "extra", "which no open request of the agent has"),
     Misdeed("answer under an id of another type", retype(SAMPLED), "extra", "which no open request of the agent has"),
     Misdeed("another tool", edit('"get-sum"', "get-sum", "get-product"), "refused", "tools/call is not in the recording", "params.name", "get-sum"),
