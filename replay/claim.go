@@ -16,7 +16,8 @@ import (
 // one FILE that the same client has started. Other clients may play the same
 // sessions at the same time. Who has started a replay is its parent process,
 // unless client says more: two tests that run at once in one process are two
-// clients, and what starts an agent through a shell is one with many processes.
+// clients, and what starts its agents through shells is one client whose agents
+// have a parent each. In both cases the test names it, best by AGENTREC_CLIENT.
 func claims(file, client string) string {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
@@ -66,7 +67,7 @@ func (o *Options) take(list []candidate, line []byte, others int, sleep func(tim
 		}
 		list = rest
 	}
-	message := "every session of %s that begins so is being played to this client already; clients that run in one process are told apart by --client NAME"
+	message := "every session of %s that begins so is being played to this client already; clients that run in one process are told apart by --client NAME, or AGENTREC_CLIENT in their environment"
 	if others > 0 {
 		message += fmt.Sprintf(" (not looked at: %d whose agent greets otherwise; play those by --session NUMBER)", others)
 	}

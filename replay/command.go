@@ -108,9 +108,6 @@ diverged and 4 when FILE cannot be played.`,
 			if explain && o.Session == AnySession {
 				return fmt.Errorf("--explain plays to no client that could choose; name one session with --session")
 			}
-			if o.Client != "" && (o.Session != AnySession || where != "") {
-				return fmt.Errorf("--client tells apart who shares out the sessions with --session any, on stdio")
-			}
 			if where != "" {
 				if err := address.Check("listen", where); err != nil {
 					return err
