@@ -68,15 +68,18 @@ func again(f fd, err error, events int16) error {
 }
 
 // release closes a file. A standard stream is put out of use but keeps its
-// number, so that no file opened later takes its place.
+// number, so that no file opened later takes its place. Stderr is ours, too.
 func release(f fd) {
-	if f > stderr {
+	switch {
+	case f > stderr:
 		syscall.Close(f)
-		return
+	case f < stderr:
+		putOut(f)
 	}
-	if f == stderr {
-		return // ours too, to the end
-	}
+}
+
+// putOut puts a standard stream out of use: who has its other end sees that.
+func putOut(f fd) {
 	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return

@@ -20,6 +20,7 @@ type proxy struct {
 	pumps    [store.Streams]atomic.Pointer[pump]
 	asked    atomic.Bool // to end: by a signal, or because the client is gone
 	exited   atomic.Bool // the agent
+	mute     int         // how often in a row the guard has seen that the agent closed its stderr
 }
 
 // How long an agent that has ended may keep us: grandchildren can hold its
@@ -123,8 +124,22 @@ func (p *proxy) guard(client *client, quit <-chan struct{}) {
 			}
 			if n%4 == 0 {
 				client.look(p)
+				p.passMute()
 			}
 		}
+	}
+}
+
+// passMute passes on that an agent which goes on has closed its stderr: the guard
+// must have seen that twice. Stderr is kept for our own words otherwise, for those at
+// the end of an agent come after its last.
+func (p *proxy) passMute() {
+	if p.exited.Load() || !p.pump(store.Err).ended.Load() {
+		p.mute = 0
+		return
+	}
+	if p.mute++; p.mute == 2 {
+		putOut(stderr)
 	}
 }
 

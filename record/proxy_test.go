@@ -273,6 +273,40 @@ func TestTheReaderOfOutputGoesAway(t *testing.T) {
 	}
 }
 
+// TestAnAgentThatClosesStderrGoesOn: the client sees the end of stderr then, not
+// when the agent ends.
+func TestAnAgentThatClosesStderrGoesOn(t *testing.T) {
+	cmd := proxied(t, filepath.Join(t.TempDir(), "session.db"), "mute")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := io.ReadAll(stderr); err != nil || len(said) > 0 {
+		t.Errorf("stderr %q, %v", said, err)
+	}
+	if _, err := io.WriteString(in, "on\n"); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	if got, err := io.ReadAll(out); err != nil || string(got) != "on\n" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAGrandchildKeepsThePipes(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "session.db")
 	cmd := proxied(t, db, "grandchild", "30")
