@@ -54,7 +54,7 @@ func ServeModel(ctx context.Context, o ModelOptions) error {
 	defer m.mock.Close()
 	front, err := m.front()
 	if err != nil {
-		return err
+		return m.neverServed(err)
 	}
 	stop := m.follow()
 	var left error
@@ -73,12 +73,18 @@ func ServeModel(ctx context.Context, o ModelOptions) error {
 	stop()
 	m.listener = front
 	if left != nil && !errors.As(left, new(store.Exit)) { // it did not start
-		if m.reporter != nil {
-			left = errors.Join(left, m.reporter.close(m.report("done")))
-		}
-		return left
+		return m.neverServed(left)
 	}
 	return m.verdict(left)
+}
+
+// neverServed writes the report of a serving that did not come to be, because of
+// err, and returns that.
+func (m *model) neverServed(err error) error {
+	if m.reporter == nil {
+		return err
+	}
+	return errors.Join(err, m.reporter.close(m.report("done")))
 }
 
 // model is one serving of a session's exchanges.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -104,6 +105,23 @@ func TestServeModelNamesRefusedHosts(t *testing.T) {
 		t.Errorf("%s", human.String())
 	}
 	if b, err := os.ReadFile(report); err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// A report is written also when nothing could be served.
+func TestServeModelReportsThatItDidNot(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	report := filepath.Join(t.TempDir(), "report.json")
+	o := ModelOptions{File: recordModel(t, "{}", "one"), Listen: taken.Addr().String(), Report: report, Stderr: io.Discard}
+	if err := ServeModel(context.Background(), o); err == nil {
+		t.Error("it served at an address that is taken")
+	}
+	if b, err := os.ReadFile(report); err != nil || !strings.Contains(string(b), `"verdict": "fail"`) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
