@@ -20,8 +20,8 @@ file; without it, $AGENTREC_DB, or session.db in the working directory.
 With --json, one object a line: id, uid, name, tags, started (RFC 3339), seconds,
 dialect, agent, turns, calls, errors, frames, bytes, state (recording, closed or
 cut), reason (why it was cut), exit (code, signal), argv, cwd, host, version (of
-the agentrec that recorded it), edited, unredacted, parent, exchanges (with LLMs)
-and exchanged_bytes (in their bodies).`,
+the agentrec that recorded it), edited, unredacted, parent, exchanges (with LLMs),
+exchanged_bytes (in their bodies), damaged (then nothing is counted).`,
 		Example: `  agentrec ls
   agentrec ls --filter failed
   agentrec ls session.db --json | jq .name`,

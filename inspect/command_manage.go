@@ -1,8 +1,10 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,19 +27,30 @@ func manageCommand(cmd *cobra.Command, o *manageOptions, run func(cmd *cobra.Com
 	return cmd
 }
 
+// named refuses an empty SESSION, which is a variable that is not set and no
+// wish for the only session there is.
+func named(sessions []string) error {
+	if slices.Contains(sessions, "") {
+		return errors.New("a SESSION is empty: give its number, name or id, or last")
+	}
+	return nil
+}
+
 func newRm() *cobra.Command {
 	var o manageOptions
 	cmd := &cobra.Command{
 		Use:   "rm SESSION...",
 		Short: "Delete sessions of a database",
-		Long: `Delete sessions: each by its number, name or id, or last. No byte of them is left
+		Long: `Delete sessions: each by its number, its name if no other has it, its id, or
+last. No byte of them is left
 in the database or its log, unless another program has it open.
 
 With --json, one object a session: id, uid, name, started, frames, exchanges,
 bytes (of both), deleted.`,
 		Example: `  agentrec rm 3 4
   agentrec rm --db runs.db last`,
-		Args: cobra.MinimumNArgs(1),
+		Args:    cobra.MinimumNArgs(1),
+		PreRunE: func(_ *cobra.Command, args []string) error { return named(args) },
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "only say what would be deleted")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object a session")
@@ -86,8 +99,10 @@ func newRename() *cobra.Command {
 		Long:  "Give a session another name; an empty NAME takes it away.",
 		Example: `  agentrec rename 3 login
   agentrec rename --db runs.db last "two tools at once"`,
-		Args:    cobra.ExactArgs(2),
-		PreRunE: func(_ *cobra.Command, args []string) error { return store.CheckName(args[1]) },
+		Args: cobra.ExactArgs(2),
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			return cmp.Or(named(args[:1]), store.CheckName(args[1]))
+		},
 	}, &o, func(cmd *cobra.Command, args []string) error {
 		o.Sessions, o.Name = args[:1], args[1]
 		return rename(cmd.Context(), o)
@@ -105,6 +120,9 @@ func newTag() *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("name the session: agentrec tag SESSION KEY=VALUE")
+			}
+			if err := named(args[:1]); err != nil {
+				return err
 			}
 			for _, pair := range args[1:] {
 				if key, _, ok := strings.Cut(pair, "="); !ok || key == "" {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -71,7 +72,7 @@ func grep(ctx context.Context, o grepOptions) error {
 			return p.finish(err)
 		}
 	}
-	if err := p.finish(nil); err != nil || g.total > 0 {
+	if err := p.finish(errors.Join(g.broken...)); err != nil || g.total > 0 {
 		return err
 	}
 	return Findings{}
@@ -83,6 +84,8 @@ type grepper struct {
 	print *printer
 	many  bool // hits name their session
 	total int
+
+	broken []error // sessions that are damaged: the others are searched all the same
 }
 
 func (g *grepper) file(ctx context.Context, file string) error {
@@ -108,6 +111,10 @@ func (g *grepper) file(ctx context.Context, file string) error {
 			continue
 		}
 		n, err := g.session(ctx, file, s)
+		if store.IsDamaged(err) {
+			g.broken = append(g.broken, fmt.Errorf("searching session %d of %s: %w", s.ID, file, err))
+			err = nil
+		}
 		if err != nil {
 			return err
 		}

@@ -97,7 +97,18 @@ func importFile(ctx context.Context, db *store.DB, name string, o importOptions)
 	if taken != (store.Rewritten{}) {
 		warn(o.Err, "%s: secrets were taken out of %s; --no-redact keeps them", name, amount(taken))
 	}
-	return db.Copy(ctx, list...)
+	copies, err := db.Copy(ctx, list...)
+	if err != nil || !o.NoRedact {
+		return copies, err
+	}
+	for i, s := range copies {
+		if list[i].Version == "" { // what no agentrec recorded, none has redacted
+			if err := db.SetUnredacted(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return copies, nil
 }
 
 // importFrom opens what is imported; "-" is stdin.

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -55,6 +56,8 @@ type summary struct {
 
 	Exchanges      int64 `json:"exchanges"`
 	ExchangedBytes int64 `json:"exchanged_bytes"`
+
+	Damaged bool `json:"damaged,omitempty"` // nothing could be counted; check tells where
 
 	known     bool        // turns, calls, errors and agent have been counted
 	countedIn store.State // the state that the session had then
@@ -109,25 +112,21 @@ func ls(ctx context.Context, o lsOptions) error {
 	}
 	p := newPrinter(o.Out, o.Color)
 	var table []summary
+	var broken []error // sessions that are damaged: the others are listed all the same
 	for _, s := range list {
 		if o.Filter.Session(s) == transcript.No {
 			continue
 		}
 		m := summarize(s)
-		d, err := transcript.Detect(ctx, s, set)
-		if err != nil {
+		in, err := m.look(ctx, s, set, o.Filter)
+		if m.Damaged = store.IsDamaged(err); err != nil && !m.Damaged {
 			return p.finish(err)
 		}
-		t, err := transcript.Open(ctx, s, d)
 		if err != nil {
-			return p.finish(err)
-		}
-		if in, err := anyMatch(ctx, t, o.Filter); err != nil {
-			return p.finish(err)
+			broken = append(broken, fmt.Errorf("%w (agentrec check tells what is whole)", err))
 		} else if !in {
 			continue
 		}
-		m.count(t)
 		if o.JSON {
 			p.json(m)
 			if p.stopped() {
@@ -142,7 +141,25 @@ func ls(ctx context.Context, o lsOptions) error {
 			p.line(l)
 		}
 	}
-	return p.finish(nil)
+	return p.finish(errors.Join(broken...))
+}
+
+// look counts what only the frames of a session tell, and reports whether one
+// of them passes the filter.
+func (m *summary) look(ctx context.Context, s *store.Session, set dialect.Set, filter *transcript.Filter) (bool, error) {
+	d, err := transcript.Detect(ctx, s, set)
+	if err != nil {
+		return false, err
+	}
+	t, err := transcript.Open(ctx, s, d)
+	if err != nil {
+		return false, err
+	}
+	in, err := anyMatch(ctx, t, filter)
+	if err == nil {
+		m.count(t)
+	}
+	return in, err
 }
 
 // sessionColumns are those of the list of sessions.
@@ -169,12 +186,18 @@ var sessionColumns = []column[summary]{
 	{"size", 7, true, 7, func(m *summary, _ time.Time) (string, tone) { return size(m.Bytes + m.ExchangedBytes), toneDim }},
 	{"tags", 9, false, 24, func(m *summary, _ time.Time) (string, tone) { return tagText(m.Tags), toneDim }},
 	{"ended", 0, false, 40, func(m *summary, _ time.Time) (string, tone) {
+		if m.Damaged {
+			return "damaged", toneError
+		}
 		return ending(&store.Session{State: m.State, Reason: m.Reason, Exit: m.Exit})
 	}},
 }
 
 func number(n func(m *summary) int) func(*summary, time.Time) (string, tone) {
 	return func(m *summary, _ time.Time) (string, tone) {
+		if m.Damaged {
+			return "?", toneError
+		}
 		if !m.known {
 			return "…", toneDim
 		}

@@ -57,7 +57,7 @@ func manage(ctx context.Context, o manageOptions, fn func(db *store.DB, list []*
 	defer db.Close()
 	var list []*store.Session
 	for _, sel := range o.Sessions {
-		s, err := db.Find(ctx, sel)
+		s, err := only(ctx, db, sel)
 		if err != nil {
 			return err
 		}
@@ -66,6 +66,29 @@ func manage(ctx context.Context, o manageOptions, fn func(db *store.DB, list []*
 		}
 	}
 	return fn(db, list)
+}
+
+// only finds the session that sel means. What changes or deletes one takes no
+// name that several have.
+func only(ctx context.Context, db *store.DB, sel string) (*store.Session, error) {
+	s, err := db.Find(ctx, sel)
+	if err != nil || sel != s.Name {
+		return s, err
+	}
+	list, err := db.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var same []string
+	for _, other := range list {
+		if other.Name == sel {
+			same = append(same, strconv.FormatInt(other.ID, 10))
+		}
+	}
+	if len(same) > 1 {
+		return nil, fmt.Errorf("%w: sessions %s of %s have the name %s; choose one by its number", store.ErrUnusable, strings.Join(same, ", "), db.Path(), sel)
+	}
+	return s, nil
 }
 
 // remove deletes sessions.

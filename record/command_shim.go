@@ -37,6 +37,12 @@ arguments. A path in them should be absolute: the client decides where it runs.`
 			}
 			return nil
 		},
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if found, _, err := cmd.Root().Find(args[1:]); err != nil || found == cmd.Root() {
+				return fmt.Errorf("agentrec has no command %s: what follows -- is what the shim runs, as in: agentrec shim PATH -- proxy -- phi serve", args[1])
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			self, err := os.Executable()
 			if err != nil {

@@ -126,7 +126,7 @@ func (o *Options) start(environ []string) (tape.Start, error) {
 	}
 	var err error
 	if s.Cwd, err = os.Getwd(); err != nil {
-		return s, fmt.Errorf("find the working directory: %w", err)
+		s.Cwd = "" // it was removed; an agent can run there
 	}
 	if s.Host, err = os.Hostname(); err != nil {
 		s.Host = ""

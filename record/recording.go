@@ -68,14 +68,8 @@ func (r *recording) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 			r.tape.Measure()
-			r.sayLost()
+			r.warn.lost(r.tape)
 		}
-	}
-}
-
-func (r *recording) sayLost() {
-	if r.tape.Failure() != "" {
-		r.warn.lost(r.tape)
 	}
 }
 
@@ -88,7 +82,7 @@ func (r *recording) finish(hurry context.Context, exit *store.Exit, patience tim
 	stop := context.AfterFunc(hurry, func() { time.AfterFunc(drainAtExit, cancel) })
 	defer stop()
 	r.halt()
-	r.sayLost()
+	r.warn.lost(r.tape)
 	ended := make(chan error, 1)
 	go func() {
 		end := r.tape.Finish(exit)

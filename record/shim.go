@@ -57,6 +57,9 @@ func replaceable(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory; name the file to write", path)
+	}
 	head := make([]byte, 256)
 	n := 0
 	if err == nil && info.Mode().IsRegular() {

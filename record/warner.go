@@ -30,9 +30,12 @@ func (w *warner) say(format string, args ...any) {
 	})
 }
 
-// lost says that a tape does not hold everything.
+// lost says that a tape does not hold everything, if that is so: what came after
+// its end is no part of the session.
 func (w *warner) lost(t *tape.Tape) {
-	w.say("not everything is recorded: %s; forwarding goes on", t.Failure())
+	if why := t.Failure(); why != "" {
+		w.say("not everything is recorded: %s; forwarding goes on", why)
+	}
 }
 
 // sayPatience is how long wait waits.

@@ -47,6 +47,10 @@ const (
 // errDamaged marks stored bytes that this package did not write.
 var errDamaged = errors.New("damaged")
 
+// IsDamaged reports whether err of a read says that what is stored is damaged:
+// other sessions of the file may be whole.
+func IsDamaged(err error) bool { return errors.Is(err, errDamaged) }
+
 // kind holds a frame's stream (2 bits), terminator (2 bits) and whether it is a
 // giant.
 type kind uint8

@@ -52,6 +52,14 @@ func (db *DB) Rename(ctx context.Context, s *Session, name string) error {
 	})
 }
 
+// SetUnredacted notes that the session's secrets were meant to stay in it.
+func (db *DB) SetUnredacted(ctx context.Context, s *Session) error {
+	return db.alter(ctx, s, "marking", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE session SET unredacted = 1 WHERE id = ?", s.ID)
+		return err
+	})
+}
+
 // SetTag sets one of the session's tags.
 func (db *DB) SetTag(ctx context.Context, s *Session, key, value string) error {
 	return db.alter(ctx, s, "tagging", func(tx *sql.Tx) error {

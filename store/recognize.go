@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // Recognize reports why the file at path can never become a database to record
@@ -22,6 +23,10 @@ func Recognize(path string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		if link, lerr := os.Lstat(path); lerr == nil && link.Mode()&os.ModeSymlink != 0 {
 			return errors.New("it is a link to nowhere")
+		}
+		dir := filepath.Dir(path)
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("there is no directory %s", dir)
 		}
 		return nil
 	}

@@ -40,6 +40,9 @@ func TestRecognize(t *testing.T) {
 	if err := Recognize(""); err == nil || err.Error() != "its name is empty" {
 		t.Errorf("no name: %v", err)
 	}
+	if err := Recognize(filepath.Join(dir, "no", "a.db")); err == nil || err.Error() != "there is no directory "+filepath.Join(dir, "no") {
+		t.Errorf("no directory: %v", err)
+	}
 	for name, c := range map[string]struct {
 		content []byte
 		want    string
