@@ -68,3 +68,50 @@ func TestListen(t *testing.T) {
 		t.Errorf("%d reports, %v", len(list), err)
 	}
 }
+
+// An end of output on a socket ends one side of it: what the client still sends is
+// read and judged.
+func TestListenEOF(t *testing.T) {
+	file := recordLines(t, "phi", `in {"type":"list_tools"}`, `out {"type":"tools_listed","tools":[]}`, `in {"type":"create_session"}`, `out {"type":"session_created","internal_id":1}`)
+	path := filepath.Join(t.TempDir(), "s")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	stderr := &lockedBuffer{}
+	fault, err := ParseFault("eof@2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		done <- Listen(ctx, Options{File: file, Stderr: stderr, Faults: []Fault{fault}}, "unix:"+path)
+	}()
+	for !strings.Contains(stderr.String(), "listening on") {
+		select {
+		case err := <-done:
+			t.Fatal(err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(conn, `{"type":"list_tools"}`)
+	if got, err := bufio.NewReader(conn).ReadString('\n'); err == nil || got != "" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	if _, err := fmt.Fprintln(conn, `{"type":"create_session"}`); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	for !strings.Contains(stderr.String(), "2 of 2 frames matched") {
+		if strings.Contains(stderr.String(), "failed") {
+			t.Fatal(stderr.String())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("listening ended with %v\n%s", err, stderr)
+	}
+}
