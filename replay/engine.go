@@ -45,8 +45,9 @@ type engine struct {
 	frames   int64 // live frames so far
 	last     int32 // the last out frame released
 	closed   bool
-	lookup   *lookup          // nil but in lookup mode
-	changed  map[int32][]byte // recorded in frames whose live partner says something else
+	index    map[poolKey]map[string][]int32 // recorded frames by what they say; see alike
+	lookup   *lookup                        // nil but in lookup mode
+	changed  map[int32][]byte               // recorded in frames whose live partner says something else
 }
 
 type poolKey struct {
@@ -72,13 +73,13 @@ type other struct {
 func newEngine(s *script, o matching, v *verdict, fetch func(int32) []byte) *engine {
 	e := &engine{
 		s: s, o: o, fetch: fetch, verdict: v, seen: 1,
-		anyOf: map[int32][]int32{}, owed: map[int32][]byte{},
+		anyOf: map[int32][]int32{}, index: map[poolKey]map[string][]int32{}, owed: map[int32][]byte{},
 		pools: map[poolKey]*gateList{}, live: map[int32][]byte{},
 		convs: map[int32]string{}, unconvs: map[string]int32{}, known: map[string]int32{}, liveRefs: map[string]int32{}, changed: map[int32][]byte{},
 	}
 	e.now = newView(&e.log)
 	if o.lookup != "" {
-		e.lookup = &lookup{exhausted: o.lookup, used: map[int32]int{}, asked: map[int32]*play{}, index: map[poolKey]map[string][]int32{}}
+		e.lookup = &lookup{exhausted: o.lookup, used: map[int32]int{}, asked: map[int32]*play{}}
 	}
 	for i, name := range s.convs[1:] {
 		e.known[name] = int32(i + 1)

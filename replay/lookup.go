@@ -1,8 +1,6 @@
 package replay
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"agentrec/internal/dialect"
@@ -23,53 +21,7 @@ const (
 type lookup struct {
 	exhausted string
 	used      map[int32]int
-	asked     map[int32]*play                // by agent request in flight
-	index     map[poolKey]map[string][]int32 // recorded requests by what they say
-}
-
-// alike returns the recorded requests of a pool that say the same as a live one but
-// for ids and what may differ. Of thousands of calls each is then held against few.
-func (l *lookup) alike(e *engine, pool []int32, raw []byte, r *dialect.Reading) []int32 {
-	if len(pool) == 0 || len(r.Members) > 0 {
-		return pool
-	}
-	key := poolKey{r.Role, r.Label}
-	ignore := e.rule(pool[0]).ignore // of their label
-	if l.index[key] == nil {
-		l.index[key] = map[string][]int32{}
-		for _, i := range pool {
-			says := e.says(e.fetch(i), ignore)
-			l.index[key][says] = append(l.index[key][says], i)
-		}
-	}
-	return l.index[key][e.says(raw, ignore)]
-}
-
-// says returns a frame less ids and what may differ, in one order of keys.
-func (e *engine) says(raw []byte, ignore dialect.Paths) string {
-	var edits []edit
-	for _, slot := range e.s.dialect.Slots(store.In, raw) {
-		edits = append(edits, edit{slot.Start, slot.End, "null"})
-	}
-	for _, s := range e.s.dialect.Volatile(store.In, raw).Join(ignore).Find(raw) {
-		edits = append(edits, edit{s.Start, s.End, "null"})
-	}
-	end := 0
-	edits = slices.DeleteFunc(sorted(edits), func(x edit) bool {
-		inside := x.start < end
-		end = max(end, x.end)
-		return inside
-	})
-	bare := apply(raw, edits)
-	var v any
-	d := json.NewDecoder(bytes.NewReader(bare))
-	d.UseNumber()
-	if d.Decode(&v) == nil {
-		if b, err := json.Marshal(v); err == nil {
-			bare = b
-		}
-	}
-	return string(bare)
+	asked     map[int32]*play // by agent request in flight
 }
 
 // play is one request being answered.
@@ -123,7 +75,7 @@ func (e *engine) lookedAnswer(raw []byte, r *dialect.Reading) {
 
 func (e *engine) lookedRequest(raw []byte, r *dialect.Reading) {
 	pool := e.poolOf(r)
-	c := e.lookAmong(e.lookup.alike(e, pool, raw, r), raw, r)
+	c := e.lookAmong(e.alike(raw, r), raw, r)
 	if c.best == 0 {
 		c = e.lookAmong(pool, raw, r)
 	}

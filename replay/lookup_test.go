@@ -5,6 +5,24 @@ import (
 	"testing"
 )
 
+// A client that sends many calls in another order finds each, however far ahead it
+// was recorded.
+func TestManyInAnotherOrder(t *testing.T) {
+	const n = maxCandidates + 40
+	var lines []string
+	for k := range n {
+		lines = append(lines, fmt.Sprintf(`in {"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"k":%d}}`, k, k), fmt.Sprintf(`out {"jsonrpc":"2.0","id":%d,"result":%d}`, k, k))
+	}
+	m := newMemory(t, "mcp", matching{}, lines)
+	m.lines(m.e.start())
+	for k := n - 1; k >= 0; k -= 5 {
+		want := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x%d","result":%d}`, k, k)
+		if got := m.lines(m.e.frame(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"x%d","method":"tools/call","params":{"k":%d}}`, k, k))); len(got) != 1 || got[0] != want {
+			t.Fatalf("call %d is answered by %q", k, got)
+		}
+	}
+}
+
 // Each of many calls is held against few: the whole recording would be held
 // against the whole client.
 func TestLookupOfMany(t *testing.T) {

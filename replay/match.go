@@ -180,6 +180,18 @@ func (e *engine) choose(raw []byte, r *dialect.Reading) choice {
 		budget--
 		return budget > 0
 	})
+	if c.best != 0 || budget > 0 || !e.s.whole {
+		return c
+	}
+	for _, i := range e.alike(raw, r) { // it may be far ahead of all that was tried
+		if e.done[i] || !e.fits(i, r) {
+			continue
+		}
+		if f := e.compare(i, e.inOrder(i, raw, r)); f.level >= e.rule(i).least {
+			c.best, c.fit, c.behind = i, f, e.behind(i)
+			break
+		}
+	}
 	return c
 }
 
