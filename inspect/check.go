@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"agentrec/internal/tape"
@@ -168,8 +169,19 @@ func checkFile(ctx context.Context, file string, o *checkOptions, found func(Fin
 			return err
 		}
 		l := &look{Path: file, DB: db, Session: s, Dialect: d}
-		if err := runCheckers(ctx, l, o, found); err != nil {
+		kept := findings{File: fileState(file)}
+		secrets := false
+		err = runCheckers(ctx, l, o, func(f Finding) {
+			secrets = secrets || strings.HasPrefix(f.Rule, "secrets/")
+			kept.add(f)
+			found(f)
+		})
+		if err != nil {
 			return fmt.Errorf("checking session %d of %s: %w", s.ID, file, err)
+		}
+		// What it is a secret of may be this environment alone.
+		if len(o.Only) == 0 && !secrets {
+			keepFindings(l, kept)
 		}
 	}
 	return nil
@@ -178,12 +190,9 @@ func checkFile(ctx context.Context, file string, o *checkOptions, found func(Fin
 // runCheckers lets the checkers that are wanted look at a session, beside each
 // other, and reports what they have found in their order.
 func runCheckers(ctx context.Context, l *look, o *checkOptions, report func(Finding)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if o.wants("protocol") || o.wants("secrets") { // both read it
-		if _, err := l.transcript(ctx); err != nil {
-			return err
-		}
+	if o.wants("protocol") || o.wants("secrets") {
+		// Both read it. Where it cannot be derived they say so, after the integrity.
+		_, _ = l.transcript(ctx)
 	}
 	lists, errs := make([][]Finding, len(checkers)), make([]error, len(checkers))
 	var at sync.WaitGroup
@@ -198,19 +207,16 @@ func runCheckers(ctx context.Context, l *look, o *checkOptions, report func(Find
 				f.File, f.Session, f.UID, f.Rule = l.Path, session.ID, session.UID, c.name+"/"+f.Rule
 				lists[i] = append(lists[i], f)
 			})
-			if errs[i] != nil {
-				cancel()
-			}
 		})
 	}
 	at.Wait()
 	for i, list := range lists {
-		if errs[i] != nil && !errors.Is(errs[i], context.Canceled) {
-			return errs[i]
-		}
 		for _, f := range list {
 			report(f)
 		}
+		if errs[i] != nil {
+			return errs[i]
+		}
 	}
-	return errors.Join(errs...)
+	return nil
 }

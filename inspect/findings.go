@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"agentrec/internal/transcript"
 	"agentrec/store"
@@ -17,22 +21,60 @@ const (
 )
 
 // findingsOf returns what check finds in a session, warnings and errors. The
-// secrets of this environment are not looked for.
+// secrets of this environment are not looked for. Of a damaged session it tells
+// the damage.
 func findingsOf(ctx context.Context, l *look) ([]Finding, error) {
-	list, known := keptFindings(l)
-	if known {
-		return list, nil
+	kept, known := keptFindings(l)
+	file := fileState(l.Path)
+	if known && file != "" && kept.File == file {
+		return append(kept.Integrity, kept.Others...), nil
 	}
-	err := runCheckers(ctx, l, &checkOptions{Level: LevelWarning}, func(f Finding) {
-		if !f.Level.below(LevelWarning) {
-			list = append(list, f)
-		}
-	})
+	o := &checkOptions{Level: LevelWarning}
+	if known { // only the file may have been damaged since
+		o.Only = []string{"integrity"}
+	}
+	now := findings{File: file, Others: kept.Others}
+	err := runCheckers(ctx, l, o, now.add)
+	all := append(now.Integrity, now.Others...)
+	if err != nil && slices.ContainsFunc(now.Integrity, func(f Finding) bool { return f.Rule == "integrity/"+string(store.Damaged) }) {
+		return all, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("checking session %d: %w", l.Session.ID, err)
 	}
-	keepFindings(l, list)
-	return list, nil
+	keepFindings(l, now)
+	return all, nil
+}
+
+// findings are those of a session as they are kept: what is said of its bytes
+// for as long as the file is as it was.
+type findings struct {
+	File      string    `json:"file"` // see fileState
+	Integrity []Finding `json:"integrity"`
+	Others    []Finding `json:"others"`
+}
+
+// add takes what is more than a note.
+func (k *findings) add(f Finding) {
+	switch {
+	case f.Level.below(LevelWarning):
+	case strings.HasPrefix(f.Rule, "integrity/"):
+		k.Integrity = append(k.Integrity, f)
+	default:
+		k.Others = append(k.Others, f)
+	}
+}
+
+// fileState changes when a file does; "" when it cannot be told.
+func fileState(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 }
 
 // checkedAtOnce is up to how many frames a session that is being recorded is
@@ -50,11 +92,11 @@ func findingCount(ctx context.Context, l *look) (int, error) {
 		return -1, nil
 	}
 	if l.Session.ExchangedBytes > mostUnasked {
-		list, known := keptFindings(l)
+		kept, known := keptFindings(l)
 		if !known {
 			return -1, nil
 		}
-		return findingsIn(list), nil
+		return findingsIn(kept.Integrity) + findingsIn(kept.Others), nil
 	}
 	list, err := findingsOf(ctx, l)
 	return findingsIn(list), err
@@ -69,22 +111,24 @@ func findingsIn(list []Finding) int {
 	return n
 }
 
-func keptFindings(l *look) (list []Finding, known bool) {
+func keptFindings(l *look) (kept findings, known bool) {
 	b, known := transcript.Found(l.Session, l.Dialect)
-	if !known || json.Unmarshal(b, &list) != nil {
-		return nil, false
+	if !known || json.Unmarshal(b, &kept) != nil {
+		return findings{}, false
 	}
-	for i := range list {
-		list[i].File, list[i].Session, list[i].UID = l.Path, l.Session.ID, l.Session.UID
+	for _, list := range [][]Finding{kept.Integrity, kept.Others} {
+		for i := range list {
+			list[i].File, list[i].Session, list[i].UID = l.Path, l.Session.ID, l.Session.UID
+		}
 	}
-	return list, true
+	return kept, true
 }
 
-func keepFindings(l *look, list []Finding) {
+func keepFindings(l *look, f findings) {
 	if l.Session.Count() < keptFrom && bytesOf(l.Session)+l.Session.ExchangedBytes < keptFromBytes {
 		return
 	}
-	if b, err := json.Marshal(list); err == nil {
+	if b, err := json.Marshal(f); err == nil {
 		transcript.KeepFound(l.Session, l.Dialect, b)
 	}
 }

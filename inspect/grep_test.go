@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -251,13 +253,46 @@ func TestFindingsOfLongSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if list, known := keptFindings(l); !known || len(list) > 0 {
-		t.Fatalf("kept is %v, %v", list, known)
+	kept, known := keptFindings(l)
+	if !known || len(kept.Integrity)+len(kept.Others) > 0 || kept.File == "" {
+		t.Fatalf("kept is %v, %v", kept, known)
 	}
-	keepFindings(l, []Finding{{Seq: 20_500, Rule: "protocol/stray", Level: LevelError, Message: "as if there were one"}})
+	kept.Others = []Finding{{Seq: 20_500, Rule: "protocol/stray", Level: LevelError, Message: "as if there were one"}}
+	keepFindings(l, kept)
 	says("findings  1 finding")
 	d := drive(t, path, 80, 24)
 	d.keys("Enter").settle()
 	d.keys("4").settle()
 	d.wants("1 finding", "#20500", "as if there were one").keys("Enter").wants("#20500 out")
+
+	// Damage is told also after that, and where nothing else can be.
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	middle := bytes.LastIndex(b, []byte{0x28, 0xb5, 0x2f, 0xfd}) // the last chunk
+	copy(b[middle+40:], bytes.Repeat([]byte{0xff}, 8))
+	bad := filepath.Join(t.TempDir(), "bad.db")
+	if err := os.WriteFile(bad, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", t.TempDir()} { // with what is kept of the sound one, and without
+		if dir != "" {
+			ownCache(t)
+		}
+		damaged, err := openLook(t.Context(), bad, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := findingsOf(t.Context(), damaged)
+		damaged.Close()
+		if err != nil || !slices.ContainsFunc(list, func(f Finding) bool { return f.Rule == "integrity/damaged" }) {
+			t.Errorf("found %v, %v", list, err)
+		}
+		var out bytes.Buffer
+		err = check(t.Context(), checkOptions{Files: []string{bad}, Level: LevelWarning, Format: formatText, Out: &out})
+		if err == nil || !strings.Contains(out.String(), "integrity/damaged") {
+			t.Errorf("%v: %s", err, out.String())
+		}
+	}
 }

@@ -95,7 +95,7 @@ func (t *Transcript) Extend(ctx context.Context) (bool, error) {
 		var r dialect.Reading // one for all: nobody keeps it
 		for f, err := range t.Session.Frames(ctx, from, to) {
 			if err != nil {
-				return grown, fmt.Errorf("reading session %d: %w", t.Session.ID, err)
+				return grown, err // it names the session
 			}
 			for between.before(f.Seq) {
 				between.take(t)

@@ -56,7 +56,7 @@ func (t *Transcript) Fetch(ctx context.Context) (*Growth, error) {
 	}
 	for f, err := range s.Frames(ctx, from, min(s.Count(), from+maxGrowth-1)) {
 		if err != nil {
-			return nil, fmt.Errorf("reading session %d: %w", s.ID, err)
+			return nil, err // it names the session
 		}
 		x := grown{frame: f}
 		if f.Raw != nil {

@@ -105,8 +105,10 @@ func (o Outcome) Lines() []Line {
 	lines = append(lines, listLine("open", "request", "open", o.Open), listLine("errors", "error", "failed", o.Errors))
 	findings := Line{Name: "findings", Text: "none", Bad: o.Findings > 0}
 	switch {
-	case o.Findings < 0:
+	case o.Findings < 0 && o.State == store.Recording:
 		findings.Text = "not checked while it is being recorded"
+	case o.Findings < 0:
+		findings.Text = "not checked yet"
 	case o.Findings > 0:
 		findings.Text = count(o.Findings, "finding")
 	}
