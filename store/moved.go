@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 )
@@ -27,9 +28,16 @@ func standingAt(real string) standing {
 	return standing{real, at(""), at("-wal"), at("-shm")}
 }
 
-// moved reports whether the name is another file's now, or no one's.
+// moved reports whether the name is another file's now, or no one's, for sure.
 func (s standing) moved() bool {
-	return s.file != nil && !oneFile(s.file, standingAt(s.real).file)
+	if s.file == nil {
+		return false
+	}
+	now, err := os.Stat(s.real)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return !os.SameFile(s.file, now)
 }
 
 func oneFile(a, b fs.FileInfo) bool { return a != nil && b != nil && os.SameFile(a, b) }

@@ -76,6 +76,16 @@ func TestAReplacedDatabaseIsNotTouched(t *testing.T) {
 		t.Errorf("it holds %q, %v", b, err)
 	}
 
+	// Where nobody can tell what has the name, the log stays.
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	unknown := standing{real: filepath.Join(loop, "x"), file: db.opened.file}
+	if unknown.moved() {
+		t.Error("what cannot be looked at has moved")
+	}
+
 	// A log that came with the new file is not ours to remove.
 	path = filepath.Join(dir, "both.db")
 	db = open(path)
