@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,8 @@ func quickTable(data []byte) (*table, error) {
 }
 
 // quickYAML returns the value of a document as the YAML reader does, less
-// columns, comments and aliases, in whose place their values stand; nil for what
+// columns, comments and aliases, in whose place their values stand, if it is one
+// at all; nil for what
 // it does not know.
 func quickYAML(text string) *yaml.Node {
 	if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }) {
@@ -33,12 +35,19 @@ func quickYAML(text string) *yaml.Node {
 		return nil // marks of documents
 	}
 	q := &quick{lines: strings.Split(text, "\n"), anchors: map[string]*yaml.Node{}}
+	if slices.ContainsFunc(q.lines, func(line string) bool { return len(line) > longestKey }) {
+		return nil
+	}
 	n := q.block(0)
 	if q.bad || q.more() {
 		return nil
 	}
 	return n
 }
+
+// longestKey is the most bytes that YAML takes for a key on one line (YAML 1.2,
+// 7.4.2), so no shorter line holds a longer one.
+const longestKey = 1024
 
 // quick reads a document line by line.
 type quick struct {
@@ -266,7 +275,7 @@ scan:
 		switch {
 		case c == ' ' && behind == '#', stop == inFlow && strings.IndexByte(stop, c) >= 0:
 			break scan
-		case c == ':' && stop == inFlow && strings.IndexByte(stop, behind) >= 0:
+		case (c == ':' || c == '?') && stop == inFlow && strings.IndexByte(stop, behind) >= 0, c == '?' && stop == inFlow && behind == ' ':
 			return f.fail()
 		case c == ':' && behind == ' ':
 			if stop != inFlow {
