@@ -24,9 +24,8 @@ func quickTable(data []byte) (*table, error) {
 }
 
 // quickYAML returns the value of a document as the YAML reader does, less
-// columns, comments and aliases, in whose place their values stand, if it is one
-// at all; nil for what
-// it does not know.
+// columns, comments and aliases, in whose place their values stand; nil for what
+// it does not know. What is no YAML may come back as anything.
 func quickYAML(text string) *yaml.Node {
 	if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }) {
 		return nil // YAML knows more line breaks and white space than one
