@@ -181,10 +181,14 @@ func plausible(v []byte, least int) bool {
 	return !bytes.Contains(v[:min(len(v), window)], []byte("://")) && !pathLike(v)
 }
 
-// roots begin the names of files.
-var roots = [][]byte{[]byte("./"), []byte("../"), []byte("~/"), []byte("/home/"), []byte("/Users/"), []byte("/tmp/"), []byte("/var/"),
-	[]byte("/etc/"), []byte("/usr/"), []byte("/opt/"), []byte("/run/"), []byte("/root/"), []byte("/mnt/"), []byte("/private/"),
-	[]byte("/workspace/"), []byte("/dev/"), []byte("/proc/"), []byte("/data/"), []byte("/app/"), []byte("/srv/")}
+// relative begin the names of files that stand below a known folder, and
+// topFolders are the first of the others (the Filesystem Hierarchy Standard, macOS,
+// containers).
+var (
+	relative   = [][]byte{[]byte("./"), []byte("../"), []byte("~/")}
+	topFolders = map[string]bool{"home": true, "Users": true, "tmp": true, "var": true, "etc": true, "usr": true, "opt": true, "run": true,
+		"root": true, "mnt": true, "private": true, "workspace": true, "dev": true, "proc": true, "data": true, "app": true, "srv": true}
+)
 
 // pathLike reports whether v is a file's name rather than base64 that happens
 // to begin with a slash.
@@ -192,10 +196,13 @@ func pathLike(v []byte) bool {
 	if len(v) == 0 {
 		return false
 	}
-	for _, root := range roots {
-		if bytes.HasPrefix(v, root) {
+	for _, begin := range relative {
+		if bytes.HasPrefix(v, begin) {
 			return true
 		}
+	}
+	if top, _, ok := bytes.Cut(v[1:min(len(v), window)], []byte("/")); ok && v[0] == '/' && topFolders[string(top)] {
+		return true
 	}
 	if len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') {
 		return true
