@@ -51,6 +51,21 @@ func openStore(t testing.TB, path string) *store.DB {
 	return db
 }
 
+// drained brings all of a tape into its database and returns the session.
+func drained(t testing.TB, tape *Tape) *store.Session {
+	t.Helper()
+	db := openStore(t, tape.db)
+	d := begin(t, tape, db)
+	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := db.Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func begin(t testing.TB, tape *Tape, db *store.DB) *Drain {
 	t.Helper()
 	secret, err := db.Secret(t.Context())

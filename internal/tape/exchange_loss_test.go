@@ -95,15 +95,7 @@ func TestALossTogetherLeavesABeginning(t *testing.T) {
 	tape.limit.Store(maxBacklog)
 	x.Piece([]byte("three"))
 	x.End(store.Done, nil, "")
-	db := openStore(t, tape.db)
-	d := begin(t, tape, db)
-	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := db.Find(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := drained(t, tape)
 	got, err := s.Exchange(t.Context(), 1)
 	if err != nil || got.Status != 200 || len(got.Pieces) != 1 || string(got.Pieces[0].Bytes) != "one" || got.Omitted != 1000+3+5 {
 		t.Errorf("it is %.300q, %v", fmt.Sprint(got), err)

@@ -264,15 +264,7 @@ func TestExchangesUnredacted(t *testing.T) {
 	x.Answer(200, nil)
 	x.Piece([]byte(secret))
 	x.End(store.Done, nil, "")
-	db := openStore(t, tape.db)
-	d := begin(t, tape, db)
-	if err := d.drainAll(t.Context(), tape.length.Load()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := db.Find(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := drained(t, tape)
 	got, err := s.Exchange(t.Context(), 1)
 	if err != nil || got.Header[0].Value != secret || string(got.Body) != secret || string(got.Pieces[0].Bytes) != secret || !strings.HasSuffix(got.URL, secret) {
 		t.Errorf("it is %q, %v", fmt.Sprint(got), err)
