@@ -5,6 +5,7 @@ package record_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -76,6 +77,20 @@ func proxied(t testing.TB, db, mode string, args ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), agentMode+"="+mode)
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
+}
+
+// piped returns pipes to the standard input and from the standard output of a
+// command that has not started.
+func piped(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err = cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	return in, out
 }
 
 // only returns the one session of a database, with left-over tapes read.

@@ -60,14 +60,7 @@ func TestBytesPassUnchangedAndAreRecorded(t *testing.T) {
 func TestHalfALinePassesAtOnce(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "session.db")
 	cmd := proxied(t, db, "echo")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -277,14 +270,7 @@ func TestTheReaderOfOutputGoesAway(t *testing.T) {
 // when the agent ends.
 func TestAnAgentThatClosesStderrGoesOn(t *testing.T) {
 	cmd := proxied(t, filepath.Join(t.TempDir(), "session.db"), "mute")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

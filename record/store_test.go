@@ -26,14 +26,7 @@ import (
 // through it and wants it back, and one that ends it and returns stderr.
 func interactive(t *testing.T, cmd *exec.Cmd) (turn func(line string), end func() string) {
 	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -286,14 +279,7 @@ func TestNoRoomAndNobodyReadsStderr(t *testing.T) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -f 64; exec "$@"`, "sh", agentrec(t), "proxy", "--db", db, self)
 	cmd.Env = append(os.Environ(), agentMode+"=quiet")
 	cmd.Stderr = w
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -58,14 +58,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 		cmd := exec.Command("sh", "-c", `trap '' `+name+`; exec "$@"`, "sh", agentrec(t), "proxy", "--db", db, "--",
 			"sh", "-c", "echo ready; read x; kill -"+name+" $$; echo survived")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		in, out := piped(t, cmd)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -144,14 +137,7 @@ func TestSilentErrorStreamReader(t *testing.T) {
 	}
 	defer r.Close()
 	cmd.Stderr = w // never read
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, out := piped(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
