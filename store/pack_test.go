@@ -46,6 +46,10 @@ func TestPackLongUnpacks(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: unpacks to %d bytes (%v), want %d", name, len(got), err, len(want))
 		}
+		// As on one processor, where no two are unpacked at the same time.
+		if got, err := dec.DecodeAll(packed, make([]byte, 0, len(want))); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: in one go it unpacks to %d bytes (%v), want %d", name, len(got), err, len(want))
+		}
 		if got, err := plain.DecodeAll(packed, nil); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: a plain zstd unpacks %d bytes (%v), want %d", name, len(got), err, len(want))
 		}
